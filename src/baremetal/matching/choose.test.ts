@@ -66,21 +66,17 @@ const anyRequirements: fc.Arbitrary<Requirements> = fc
     ),
     architecture: optional(fc.constantFrom('x86_64')),
     physicalNetworks: fc.subarray(['p1', 'p2'], { maxLength: 1 }),
+    physicalNetworkChoices: optional(fc.array(fc.subarray(['p1', 'p2', 'p3']), { maxLength: 2 })),
     project: optional(fc.constantFrom('acme', 'nobody')),
     site: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, fc.constantFrom('north')),
   })
   .map((fields) => requirements(defined(fields)));
 
 const someIds = fc.subarray(IDS) as fc.Arbitrary<NodeId[]>;
-const anyReach: fc.Arbitrary<NodeRequest['reaches']> = fc.oneof(
-  { weight: 3, arbitrary: fc.constant(undefined) },
-  fc.constantFrom('p1', 'p2').map((one) => (networks: ReadonlySet<string>) => networks.has(one)),
-);
 const anyRequest: fc.Arbitrary<NodeRequest> = fc.record({
   requirements: anyRequirements,
   instance: fc.string({ minLength: 1, maxLength: 4 }),
   candidates: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, someIds),
-  reaches: anyReach,
   except: fc.oneof(
     { weight: 2, arbitrary: fc.constant(undefined) },
     fc.subarray(IDS).map((ids) => new Set(ids)),
@@ -201,6 +197,7 @@ test('the-first-on-the-ring-among-equal-candidates', () => {
 test.each<readonly [field: string, edit: Partial<Node>, wanted: Partial<Requirements>]>([
   ['traits', { traits: ['HW_GPU'] }, { requiredTraits: ['HW_GPU'] }],
   ['physicalNetworks', { physicalNetworks: ['p1'] }, { physicalNetworks: ['p1'] }],
+  ['physicalNetworks', { physicalNetworks: ['p1'] }, { physicalNetworkChoices: [['p2', 'p1']] }],
   ['memoryMiB', { memoryMiB: 9000 }, { memoryMiB: 9000 }],
   ['cpus', { cpus: 90 }, { cpus: 90 }],
   ['localGiB', { localGiB: 900 }, { localGiB: 900 }],

@@ -15,8 +15,6 @@ export interface NodeRequest {
   readonly candidates?: readonly NodeId[] | undefined;
   /** Those that were lost to others meanwhile. */
   readonly except?: ReadonlySet<string> | undefined;
-  /** Whether the ports of the instance can be connected where a node is wired to; every node will do when absent. */
-  readonly reaches?: ((physicalNetworks: ReadonlySet<string>) => boolean) | undefined;
 }
 
 export interface StageCount {
@@ -26,23 +24,25 @@ export interface StageCount {
 
 /** The best free node that matches; undefined when there is none. */
 export function chooseNode(fleet: FleetReader, request: NodeRequest): NodeId | undefined {
-  const { requirements, instance, candidates } = request;
+  const { requirements, instance, candidates, except } = request;
   const start = ringPosition(instance);
   const index = nodeIndexOf(fleet);
   if (candidates !== undefined) return chooseCandidate(index, listCandidates(fleet, candidates), { ...request, start });
   for (const shapes of index.rank(requirements)) {
-    const found = firstOfShapes(shapes, { ...request, start });
+    const found = firstOfShapes(shapes, start, except);
     if (found !== undefined) return found as NodeId;
   }
   return undefined;
 }
 
-type Search = NodeRequest & { readonly start: number };
-
-function firstOfShapes(shapes: readonly Shape[], { start, except, reaches }: Search): string | undefined {
-  let best: OnRing | undefined;
-  for (const { free, hardware } of shapes) {
-    if (free.size === 0 || reaches?.(hardware.physicalNetworks) === false) continue;
+function firstOfShapes(
+  shapes: readonly Shape[],
+  start: number,
+  except: ReadonlySet<string> | undefined,
+): string | undefined {
+  let best: { readonly id: string; readonly distance: number } | undefined;
+  for (const { free } of shapes) {
+    if (free.size === 0) continue;
     const entry = free.firstFrom(start, except);
     if (entry === undefined) continue;
     const found = { id: entry.id, distance: ringDistance(start, entry.position) };
@@ -69,14 +69,13 @@ function listCandidates(fleet: FleetReader, ids: readonly NodeId[]): StoredNode[
 function chooseCandidate(
   index: NodeIndex,
   candidates: readonly StoredNode[],
-  { requirements, except, start, reaches }: Search,
+  { requirements, except, start }: NodeRequest & { readonly start: number },
 ): NodeId | undefined {
   let best: (OnRing & { readonly surplus: Surplus }) | undefined;
   for (const { id, doc } of candidates) {
     if (!isFree(doc) || except?.has(id) === true) continue;
     const hardware = index.hardwareOf(doc);
     if (!isInSite(requirements, hardware) || findMismatch(requirements, hardware) !== undefined) continue;
-    if (reaches?.(hardware.physicalNetworks) === false) continue;
     const distance = ringDistance(start, ringPosition(id));
     const found = { id, distance, surplus: surplusOf(requirements, hardware) };
     const order = best === undefined ? -1 : compareSurplus(found.surplus, best.surplus);
@@ -86,7 +85,7 @@ function chooseCandidate(
 }
 
 /** How many nodes are left after each stage that looks at one. Costs O(shapes), or O(candidates). */
-export function countStages(fleet: FleetReader, { requirements, candidates, reaches }: NodeRequest): StageCount[] {
+export function countStages(fleet: FleetReader, { requirements, candidates }: NodeRequest): StageCount[] {
   const left = new Map<MatchStage, number>();
   const count = (stage: MatchStage, nodes: number): void => void left.set(stage, (left.get(stage) ?? 0) + nodes);
   const index = nodeIndexOf(fleet);
@@ -103,8 +102,7 @@ export function countStages(fleet: FleetReader, { requirements, candidates, reac
     count('candidates', all);
     count('state', free);
     const mismatch = findMismatch(requirements, hardware);
-    const stopped = mismatch ?? (reaches?.(hardware.physicalNetworks) === false ? 'networks' : undefined);
-    const passed = stopped === undefined ? HARDWARE_STAGES.length : HARDWARE_STAGES.indexOf(stopped);
+    const passed = mismatch === undefined ? HARDWARE_STAGES.length : HARDWARE_STAGES.indexOf(mismatch);
     for (const stage of HARDWARE_STAGES.slice(0, passed)) count(stage, free);
   }
   const stages: readonly MatchStage[] = ['candidates', 'state', ...HARDWARE_STAGES];

@@ -26,7 +26,6 @@ function isOffered({ state, power, maintenance, instance, claimedFor }: Node): b
 /** In the order in which reports count them. */
 function stagesOf({
   requirements: wanted,
-  reaches = () => true,
 }: NodeRequest): Readonly<Partial<Record<MatchStage, (node: Node) => boolean>>> {
   return {
     state: isOffered,
@@ -48,7 +47,8 @@ function stagesOf({
       (owner === undefined && lessee === undefined) ||
       (wanted.project !== undefined && [owner, lessee].includes(wanted.project)),
     networks: ({ physicalNetworks }) =>
-      wanted.physicalNetworks.every((one) => physicalNetworks.includes(one)) && reaches(new Set(physicalNetworks)),
+      wanted.physicalNetworks.every((one) => physicalNetworks.includes(one)) &&
+      !(wanted.physicalNetworkChoices ?? []).some((list) => !list.some((one) => physicalNetworks.includes(one))),
   };
 }
 

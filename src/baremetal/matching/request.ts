@@ -39,6 +39,11 @@ const WORD = Type.String({
   'x-form': 'a word of letters, digits and _ . : - (at most 100)',
 });
 
+const ID_OF_BUILD = Type.String({
+  maxLength: 500,
+  description: "the item of the control plane's own build that asks; others leave it out",
+});
+
 const IMAGE = Type.Object(
   {
     id: orNull(Type.String({ maxLength: 300 })),
@@ -78,6 +83,10 @@ export const RESERVATION_BODY = Type.Object(
       }),
     ),
     project: orNull(PROJECT),
+    build: orNull(
+      Type.String({ maxLength: 400, description: "the item of the control plane's own build that it is for" }),
+    ),
+    build: orNull(ID_OF_BUILD),
     physical_networks: orNull(
       Type.Array(WORD, { maxItems: PHYSICAL_NETWORKS_MAX, description: 'the node is wired to all of them' }),
     ),
@@ -92,6 +101,8 @@ export interface ReservationRequest {
   readonly manager: string;
   readonly requirements: HardwareRequirements;
   readonly project?: string;
+  /** The item of Muster's own build that asks (see `constrainToBuild`): nobody else may, for its instance. */
+  readonly build?: string;
   /** As they were written: ids or names. */
   readonly candidates?: readonly string[];
   /** Keys that take no part in matching. */
@@ -111,7 +122,7 @@ export function parseReservationBody(body: ReservationBody): ReservationRequest 
   }
   if (reading.problems.length > 0) return reading.problems;
   const { resourceClass, architecture, requiredTraits, forbiddenTraits, capabilities } = reading;
-  const { project, candidate_nodes: candidates } = body;
+  const { project, build, candidate_nodes: candidates } = body;
   return {
     instance: body.instance_uuid,
     manager: body.manager.toLowerCase(),
@@ -127,6 +138,7 @@ export function parseReservationBody(body: ReservationBody): ReservationRequest 
       ...(architecture !== undefined && { architecture }),
     },
     ...(typeof project === 'string' && { project }),
+    ...(typeof build === 'string' && { build }),
     ...(candidates !== undefined && candidates !== null && { candidates }),
     ignored: [...unmatchedFields(body), ...reading.ignored].sort(),
   };
@@ -144,10 +156,10 @@ function unmatchedFields(body: ReservationBody): string[] {
 }
 
 /**
- * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. The manager is
- * left out: whoever goes on with an instance asks for the same node.
+ * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. Who asks
+ * is left out: whoever goes on with an instance asks for the same node.
  */
-export function canonicalRequest({ manager: _, ...body }: ReservationBody): string {
+export function canonicalRequest({ manager: _, build: __, ...body }: ReservationBody): string {
   return JSON.stringify(canonical(body));
 }
 

@@ -9,7 +9,8 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
-import { chooseNode, countStages } from '../matching/choose.ts';
+import { takeForBuild } from '../builder/build-reservation.ts';
+import { chooseNode } from '../matching/choose.ts';
 import {
   bucketOf,
   NODE,
@@ -20,9 +21,8 @@ import {
   type Reservation,
 } from '../model.ts';
 import { beginClaim, beginUnclaim, endClaim, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
-import type { ConnectorOf } from './connector.ts';
 import { demandTransition, failReservation, reservationId, takeNode, type StoredReservation } from './documents.ts';
-import { requestOf, searchFor } from './search.ts';
+import { countAllStages, requestOf, searchFor } from './search.ts';
 import { noMatch } from './stage-sentences.ts';
 
 export const RESERVATION_CLAIM = 'reservation-claim';
@@ -86,7 +86,6 @@ export function isWanted({ reservation }: AllocationState): boolean {
 export interface AllocationStep {
   readonly fleet: FleetReader;
   readonly item: StoredItem;
-  readonly connectorOf: ConnectorOf;
   readonly nowMs: number;
 }
 
@@ -98,17 +97,16 @@ function changeOf({ nowMs }: AllocationStep): ChangeNote {
 
 /** The claim holds: the reservation is active, if it is still wanted and the node can still be used. */
 export function settleClaimed(step: AllocationStep): RecordStep {
-  const { fleet, item, connectorOf } = step;
+  const { fleet, item } = step;
   const { node, reservation } = allocationOf(fleet, item);
   if (node === undefined) return finishItem(step, []);
   if (reservation?.doc.state !== 'allocating' || bucketOf(node.doc) !== 'free') return giveBack(step);
-  const connector = connectorOf(fleet, reservation.doc.instance);
-  const connected = connector === undefined ? [] : connector.connect(fleet, node, changeOf(step));
-  if (connected === undefined) return giveBack(step);
+  const forBuild = takeForBuild(fleet, { instance: reservation.doc.instance, node, ...changeOf(step) });
+  if (forBuild.kind === 'fault') return giveBack(step);
   const { managerEpoch = 1 } = reservation.doc.allocation ?? {};
   const { requirements } = requestOf(reservation.doc);
   const taken = { node, reservation: reservation.doc, managerEpoch, requirements, ...changeOf(step) };
-  return finishItem(step, [...takeNode(fleet, taken), ...connected]);
+  return finishItem(step, [...takeNode(fleet, taken), ...forBuild.changes]);
 }
 
 /** No claim stands on the node: the next one is tried, if one is still wanted. */
@@ -135,7 +133,7 @@ export function beginRound(step: AllocationStep): RecordStep {
 }
 
 function chooseNext(step: AllocationStep, { id, doc }: StoredReservation, lost: string | undefined): RecordStep {
-  const { fleet, item, connectorOf, nowMs } = step;
+  const { fleet, item, nowMs } = step;
   const before = doc.allocation as Allocation;
   const allocation: Allocation = {
     ...before,
@@ -144,9 +142,9 @@ function chooseNext(step: AllocationStep, { id, doc }: StoredReservation, lost: 
   };
   const search = searchFor(fleet, { request: requestOf(doc), project: doc.project, site: doc.site });
   if ('code' in search) return failAllocation(step, { id, doc }, { reason: search });
-  const reaches = connectorOf(fleet, doc.instance)?.reaches;
   const isOver = nowMs >= doc.createdAtMs + ALLOCATION_MAX_MS || allocation.lost >= TRIED_NODES_MAX;
-  const chosen = isOver ? undefined : chooseNode(fleet, { ...search, reaches, except: new Set(allocation.tried) });
+  const except = new Set([...search.except, ...allocation.tried]);
+  const chosen = isOver ? undefined : chooseNode(fleet, { ...search, except });
   if (chosen !== undefined) {
     const node = fleet.get(NODE, chosen) as StoredNode;
     const claimed = demandTransition(beginClaim(node, { instance: doc.instance, ...changeOf(step) }));
@@ -160,9 +158,7 @@ function chooseNext(step: AllocationStep, { id, doc }: StoredReservation, lost: 
     const progress: Progress = { state: 'waiting', step: 'choose', reason, retryAtMs: nowMs + ROUND_PAUSE_MS };
     return record(item, progress, { changes: [put(RESERVATION, id, { ...doc, allocation: next })] });
   }
-  const counted = countStages(fleet, { ...search, reaches });
-  const isRace = counted.at(-1)?.left !== 0;
-  const stages = isRace ? [...counted, { stage: 'race', left: 0 } as const] : counted;
+  const stages = countAllStages(fleet, search);
   const { candidates } = requestOf(doc);
   const demand = { requirements: search.requirements, project: doc.project, candidates: candidates?.length };
   return failAllocation(step, { id, doc }, { reason: noMatch(doc.instance, stages, demand), stages });

@@ -1,6 +1,5 @@
 // The operation `reservation-claim`: asks an inventory for the node that was chosen, takes the next one when it is lost, and gives back what is not wanted
 // any more. It goes on after a crash from the node that is held; repeating a claim has no effect.
-import type { FleetReader } from '../../fleet/index.ts';
 import {
   decideLater,
   retryWithBackoff,
@@ -27,7 +26,6 @@ import {
   type AllocationStep,
 } from './allocation.ts';
 import { CLAIMS_DRIVER, readClaimResult, type ClaimOrder } from './claim-order.ts';
-import type { ConnectorOf } from './connector.ts';
 import { requestOf } from './search.ts';
 
 const CLAIM_BACKOFF = { firstMs: 250, longestMs: 2000 };
@@ -35,44 +33,39 @@ const UNCLAIM_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 /** Longer than an inventory takes that answers at all. */
 const CALL_MAX_MS = 5000;
 
-export function reservationClaim(connectorOf: ConnectorOf): OperationKind {
-  const stepOf = (fleet: FleetReader, item: StoredItem, nowMs: number): AllocationStep => ({
-    fleet,
-    item,
-    connectorOf,
-    nowMs,
-  });
-  const decide = (item: StoredItem, settle: (step: AllocationStep) => RecordStep): PlannedStep =>
-    decideLater(item, (fleet, nowMs) => [settle(stepOf(fleet, item, nowMs))]);
-  const planItem = (step: AllocationStep): readonly PlannedStep[] => {
-    const { item, nowMs } = step;
-    const isNeeded = isWanted(allocationOf(step.fleet, item));
-    const isDue = item.doc.state !== 'waiting' || nowMs >= (item.doc.retryAtMs ?? 0);
-    switch (item.doc.step) {
-      case 'claim':
-        if (!isNeeded) return [decide(item, giveBack)];
-        return isDue ? actOn(step, 'claim') : [];
-      case 'choose':
-        return isDue || !isNeeded ? [decide(item, beginRound)] : [];
-      default:
-        return isDue ? actOn(step, 'unclaim') : [];
-    }
-  };
-  return {
-    name: RESERVATION_CLAIM,
-    steps: ['claim', 'choose', 'unclaim'],
-    cancel: {
-      kind: 'none',
-      because: 'its claim has to be settled; release the reservation with "muster baremetal reservations release"',
-    },
-    retry: { kind: 'none', because: 'whoever wants a node asks for it again' },
-    plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(stepOf(fleet, item, nowMs))),
-    observe: (fleet, item, outcome, nowMs) => {
-      const step = stepOf(fleet, item, nowMs);
-      return item.doc.step === 'unclaim' ? observeUnclaim(step, outcome) : observeClaim(step, outcome);
-    },
-    onDeadline: (fleet, item, nowMs) => abandonAllocation(stepOf(fleet, item, nowMs)),
-  };
+export const reservationClaim: OperationKind = {
+  name: RESERVATION_CLAIM,
+  steps: ['claim', 'choose', 'unclaim'],
+  cancel: {
+    kind: 'none',
+    because: 'its claim has to be settled; release the reservation with "muster baremetal reservations release"',
+  },
+  retry: { kind: 'none', because: 'whoever wants a node asks for it again' },
+  plan: (fleet, items, nowMs) => items.flatMap((item) => planItem({ fleet, item, nowMs })),
+  observe: (fleet, item, outcome, nowMs) => {
+    const step = { fleet, item, nowMs };
+    return item.doc.step === 'unclaim' ? observeUnclaim(step, outcome) : observeClaim(step, outcome);
+  },
+  onDeadline: (fleet, item, nowMs) => abandonAllocation({ fleet, item, nowMs }),
+};
+
+function planItem(step: AllocationStep): readonly PlannedStep[] {
+  const { fleet, item, nowMs } = step;
+  const isNeeded = isWanted(allocationOf(fleet, item));
+  const isDue = item.doc.state !== 'waiting' || nowMs >= (item.doc.retryAtMs ?? 0);
+  switch (item.doc.step) {
+    case 'claim':
+      if (!isNeeded) return [decide(item, giveBack)];
+      return isDue ? actOn(step, 'claim') : [];
+    case 'choose':
+      return isDue || !isNeeded ? [decide(item, beginRound)] : [];
+    default:
+      return isDue ? actOn(step, 'unclaim') : [];
+  }
+}
+
+function decide(item: StoredItem, settle: (step: AllocationStep) => RecordStep): PlannedStep {
+  return decideLater(item, (fleet, nowMs) => [settle({ fleet, item, nowMs })]);
 }
 
 function actOn({ fleet, item, nowMs }: AllocationStep, op: ClaimOrder['op']): readonly PlannedStep[] {

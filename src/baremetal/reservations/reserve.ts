@@ -3,10 +3,11 @@
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
+import { takeForBuild } from '../builder/build-reservation.ts';
 import { managerId } from '../managers/decide.ts';
 import type { IsLeaseLive } from '../managers/leases.ts';
 import { isUnderLease } from '../managers/right.ts';
-import { chooseNode, countStages } from '../matching/choose.ts';
+import { chooseNode } from '../matching/choose.ts';
 import type { ReservationRequest } from '../matching/request.ts';
 import {
   ALLOCATING_RESERVATIONS,
@@ -20,7 +21,6 @@ import {
 } from '../model.ts';
 import type { StoredNode } from '../nodes/transitions.ts';
 import { beginAllocation } from './allocation.ts';
-import type { ConnectorOf, NodeConnector } from './connector.ts';
 import { failReservation, reservationId, takeNode } from './documents.ts';
 import {
   claimUnsettled,
@@ -30,7 +30,7 @@ import {
   requestDiffers,
   tooManyAllocations,
 } from './refusals.ts';
-import { searchFor, type NodeSearch } from './search.ts';
+import { countAllStages, searchFor, type NodeSearch } from './search.ts';
 import { noMatch } from './stage-sentences.ts';
 
 /** How the claims of an inventory are made; `unknown` until it has said so. */
@@ -51,7 +51,6 @@ export interface ReserveNode {
   readonly operation: OperationId;
   readonly claimModeOf: (inventory: InventoryName) => ClaimMode;
   readonly isLeaseLive: IsLeaseLive;
-  readonly connectorOf: ConnectorOf;
   readonly by: string;
   readonly nowMs: number;
 }
@@ -86,43 +85,38 @@ interface ValidRequest extends ReserveNode {
 }
 
 function reserveBest(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
-  const connector = command.connectorOf(fleet, command.request.instance);
-  const except = new Set<string>();
-  while (except.size < UNCONNECTED_MAX) {
-    const chosen = chooseNode(fleet, { ...command.search, reaches: connector?.reaches, except });
+  const { search } = command;
+  const except = new Set(search.except);
+  for (let tries = 0; tries < UNCONNECTED_MAX; tries += 1) {
+    const chosen = chooseNode(fleet, { ...search, except });
     if (chosen === undefined) break;
-    const reserved = reserveChosen(fleet, command, { node: fleet.get(NODE, chosen) as StoredNode, connector });
+    const reserved = reserveChosen(fleet, command, fleet.get(NODE, chosen) as StoredNode);
     if (reserved !== undefined) return reserved;
     except.add(chosen);
   }
-  return recordNoMatch(fleet, command, connector);
+  return recordNoMatch(fleet, command);
 }
 
-interface Chosen {
-  readonly node: StoredNode;
-  readonly connector: NodeConnector | undefined;
-}
-
-/** Undefined when the instance cannot be connected there. */
+/** Undefined when the ports of the instance cannot be connected there. */
 function reserveChosen(
   fleet: FleetReader,
   command: ValidRequest,
-  { node, connector }: Chosen,
+  node: StoredNode,
 ): Decision<ReserveAnswer> | undefined {
-  const { claimModeOf, manager, operation, by, nowMs } = command;
+  const { claimModeOf, manager, operation, search, request, by, nowMs } = command;
   const reservation = composeReservation(command);
   const managerEpoch = manager.leaseEpoch;
   if (claimModeOf(node.doc.inventory) !== 'inline') {
     if (fleet.countOf(ALLOCATING_RESERVATIONS, 'allocating') >= ALLOCATIONS_MAX)
       return refuse(tooManyAllocations(ALLOCATIONS_MAX));
-    const changes = beginAllocation({ reservation, node, managerEpoch, operation, site: command.site, by, nowMs });
+    const changes = beginAllocation({ reservation, node, managerEpoch, operation, by, nowMs });
     return accept(changes, { kind: 'allocating' });
   }
-  const connected = connector?.connect(fleet, node, { by, nowMs }) ?? (connector === undefined ? [] : undefined);
-  if (connected === undefined) return undefined;
-  const { requirements } = command.search;
+  const forBuild = takeForBuild(fleet, { instance: request.instance, node, by, nowMs });
+  if (forBuild.kind === 'fault') return undefined;
+  const { requirements } = search;
   const taken = takeNode(fleet, { node, reservation, managerEpoch, requirements, by, nowMs });
-  return accept([...taken, ...connected], { kind: 'reserved' });
+  return accept([...taken, ...forBuild.changes], { kind: 'reserved' });
 }
 
 function composeReservation({ request, body, digest, project, site, by, nowMs }: ReserveNode): Reservation {
@@ -149,13 +143,9 @@ function findLiveManager(fleet: FleetReader, name: string, isLeaseLive: IsLeaseL
   return doc.draining === undefined ? doc : managerDraining(id);
 }
 
-function recordNoMatch(
-  fleet: FleetReader,
-  command: ValidRequest,
-  connector: NodeConnector | undefined,
-): Decision<ReserveAnswer> {
+function recordNoMatch(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
   const { request, project, search, by, nowMs } = command;
-  const stages = countStages(fleet, { ...search, reaches: connector?.reaches });
+  const stages = countAllStages(fleet, search);
   const demand = { requirements: request.requirements, project, candidates: request.candidates?.length };
   const refusal = noMatch(request.instance, stages, demand);
   const failed = failReservation(composeReservation(command), { reason: refusal, stages, by, nowMs });

@@ -1,6 +1,8 @@
 // What a reservation looks for, from the request as it was sent: so that whoever goes on with it, after a crash too, looks for the same.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
-import type { NodeRequest } from '../matching/choose.ts';
+import { constrainToBuild, type BuildConstraints } from '../builder/build-reservation.ts';
+import { countStages, type NodeRequest, type StageCount } from '../matching/choose.ts';
+import type { HardwareRequirements } from '../matching/requirements.ts';
 import { parseReservationBody, type ReservationBody, type ReservationRequest } from '../matching/request.ts';
 import { NODE, NODES_BY_NAME, type NodeId, type Reservation } from '../model.ts';
 import type { StoredNode } from '../nodes/transitions.ts';
@@ -13,28 +15,44 @@ export function requestOf({ request: body, instance }: Reservation): Reservation
   return request;
 }
 
-export interface Asked {
+export interface SearchDemand {
   readonly request: ReservationRequest;
   readonly project?: string | undefined;
   readonly site?: string | undefined;
-  /** Whether a candidate may be named: what the caller does not see does not exist. */
+  /** What the caller does not see does not exist for it; everything exists when absent. */
   readonly isVisible?: (node: StoredNode) => boolean;
 }
 
-export type NodeSearch = Omit<NodeRequest, 'except' | 'reaches'>;
+export interface NodeSearch extends NodeRequest {
+  readonly except: ReadonlySet<string>;
+}
 
-export function searchFor(fleet: FleetReader, asked: Asked): NodeSearch | Refusal {
-  const { request, project, site } = asked;
-  const candidates = resolveCandidates(fleet, asked);
+export function searchFor(fleet: FleetReader, demand: SearchDemand): NodeSearch | Refusal {
+  const { request, project, site: callerSite } = demand;
+  const build = constrainToBuild(fleet, request);
+  if (build !== undefined && 'code' in build) return build;
+  const candidates = resolveCandidates(fleet, demand);
   if (candidates !== undefined && 'code' in candidates) return candidates;
+  const site = callerSite ?? build?.site;
   const place = { ...(project !== undefined && { project }), ...(site !== undefined && { site }) };
-  return { requirements: { ...request.requirements, ...place }, instance: request.instance, candidates };
+  return {
+    requirements: { ...request.requirements, ...place, ...wiringOf(build) },
+    instance: request.instance,
+    candidates,
+    except: build?.except ?? NONE,
+  };
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+function wiringOf(build: BuildConstraints | undefined): Pick<HardwareRequirements, 'physicalNetworkChoices'> {
+  return build === undefined ? {} : { physicalNetworkChoices: build.physicalNetworkChoices };
 }
 
 /** By id, else by the name that their inventory knows them by. */
 function resolveCandidates(
   fleet: FleetReader,
-  { request, isVisible = () => true }: Asked,
+  { request, isVisible = () => true }: SearchDemand,
 ): readonly NodeId[] | Refusal | undefined {
   if (request.candidates === undefined) return undefined;
   const ids = new Set<NodeId>();
@@ -46,4 +64,10 @@ function resolveCandidates(
     for (const { id } of visible) ids.add(id);
   }
   return [...ids];
+}
+
+/** With those that match and could not be had. */
+export function countAllStages(fleet: FleetReader, search: NodeSearch): StageCount[] {
+  const stages = countStages(fleet, search);
+  return stages.at(-1)?.left === 0 ? stages : [...stages, { stage: 'race', left: 0 }];
 }

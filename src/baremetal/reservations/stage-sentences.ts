@@ -38,7 +38,7 @@ function describeStage(stage: StageCount['stage'], demand: StageDemand): string 
         ? 'are wired to where the instance is to be connected'
         : `are wired to ${wanted.physicalNetworks.join(', ')}`;
     case 'race':
-      return 'were not taken by others meanwhile';
+      return 'are left: the others were taken meanwhile, could not be connected, or a try on them has failed';
   }
 }
 
