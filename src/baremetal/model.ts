@@ -145,7 +145,6 @@ export const TRIED_NODES_MAX = 100;
 
 const ALLOCATION = Type.Object(
   {
-    operation: Type.String(),
     /** Of its manager, when it was asked for. */
     managerEpoch: Type.Integer({ minimum: 1 }),
     /** Of going through the nodes that match, from 1. */
@@ -180,6 +179,10 @@ export const RESERVATION_SCHEMA = Type.Object(
     nodeEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
     /** The traits that were asked for. */
     traits: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
+    /** Its inventory holds a claim for it, which has to be given back. */
+    claimed: Type.Optional(Type.Literal(true)),
+    /** What claims its node, or releases it. */
+    operation: Type.Optional(Type.String()),
     /** While it allocates: the claim of a node is asked outside. */
     allocation: Type.Optional(ALLOCATION),
     reason: Type.Optional(Type.Object({ code: Type.String(), message: Type.String({ maxLength: 1000 }) }, CLOSED)),

@@ -39,11 +39,6 @@ const WORD = Type.String({
   'x-form': 'a word of letters, digits and _ . : - (at most 100)',
 });
 
-const ID_OF_BUILD = Type.String({
-  maxLength: 500,
-  description: "the item of the control plane's own build that asks; others leave it out",
-});
-
 const IMAGE = Type.Object(
   {
     id: orNull(Type.String({ maxLength: 300 })),
@@ -86,7 +81,6 @@ export const RESERVATION_BODY = Type.Object(
     build: orNull(
       Type.String({ maxLength: 400, description: "the item of the control plane's own build that it is for" }),
     ),
-    build: orNull(ID_OF_BUILD),
     physical_networks: orNull(
       Type.Array(WORD, { maxItems: PHYSICAL_NETWORKS_MAX, description: 'the node is wired to all of them' }),
     ),

@@ -45,10 +45,10 @@ export interface NewAllocation extends ChangeNote {
 export function beginAllocation({ reservation, node, managerEpoch, operation, by, nowMs }: NewAllocation): Change[] {
   const { instance, project } = reservation;
   const id = reservationId(instance);
-  const allocation: Allocation = { operation, managerEpoch, round: 1, tried: [], lost: 0 };
+  const allocation: Allocation = { managerEpoch, round: 1, tried: [], lost: 0 };
   const target = { kind: RESERVATION.name, id };
   return [
-    put(RESERVATION, id, { ...reservation, state: 'allocating', allocation }),
+    put(RESERVATION, id, { ...reservation, state: 'allocating', operation, allocation }),
     put(NODE, node.id, demandTransition(beginClaim(node, { instance, by, nowMs }))),
     ...newOperation({
       id: operation,
@@ -75,7 +75,7 @@ export interface AllocationState {
 export function allocationOf(fleet: FleetReader, { doc: { target, operation } }: StoredItem): AllocationState {
   const [node] = fleet.find(NODES_BY_CLAIM, target.id);
   const stored = fleet.get(RESERVATION, reservationId(target.id));
-  return { node, reservation: stored?.doc.allocation?.operation === operation ? stored : undefined };
+  return { node, reservation: stored?.doc.operation === operation ? stored : undefined };
 }
 
 /** Whether its node is still wanted. */

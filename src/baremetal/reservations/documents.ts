@@ -33,13 +33,14 @@ export function takeNode(fleet: FleetReader, taken: TakenNode): Change[] {
   const { instance, manager } = reservation;
   const reserved = demandTransition(reserve(node, { instance, manager, managerEpoch, by, nowMs }));
   const traits = requestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node.doc));
-  const { allocation: _, ...rest } = reservation;
+  const { allocation, operation: _, ...rest } = reservation;
   const doc: Reservation = {
     ...rest,
     state: 'active',
     node: node.id,
     nodeEpoch: reserved.epoch,
     ...(traits.length > 0 && { traits }),
+    ...(allocation !== undefined && { claimed: true }),
     changedBy: by,
     changedAtMs: nowMs,
   };
@@ -55,7 +56,7 @@ interface Failure extends ChangeNote {
 
 /** It can be read for a day, and gives way to the next request for its instance. */
 export function failReservation(doc: Reservation, { reason, stages, by, nowMs }: Failure): Reservation {
-  const { allocation: _, node: __, nodeEpoch: ___, traits: ____, ...rest } = doc;
+  const { allocation: _, operation: __, ...rest } = doc;
   return {
     ...rest,
     state: 'error',
