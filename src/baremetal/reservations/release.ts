@@ -99,9 +99,12 @@ export interface ReleaseRequest extends ReleaseReservation {
   readonly instance: string;
 }
 
-/** One that is gone, or never was, is released: a repetition is answered as the first request was. */
-export function releaseReservation(fleet: FleetReader, { instance, ...command }: ReleaseRequest): Decision<Release> {
-  const stored = fleet.get(RESERVATION, reservationId(instance));
+/** By request. One that is gone, or never was, is released: a repetition is answered as the first request was. */
+export function releaseReservation(
+  fleet: FleetReader,
+  stored: StoredReservation | undefined,
+  { instance, ...command }: ReleaseRequest,
+): Decision<Release> {
   if (stored === undefined) return accept([], { kind: 'released', changes: [] });
   if (stored.doc.state !== 'error' && isOwnInstance(fleet, instance)) return refuse(instanceHasReservation(instance));
   const release = beginRelease(fleet, stored, command);

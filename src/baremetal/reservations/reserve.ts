@@ -46,7 +46,7 @@ export interface ReserveNode {
   /** The site that the caller is bound to. */
   readonly site?: string | undefined;
   /** What the caller does not see does not exist for it. */
-  readonly isVisible: (node: StoredNode) => boolean;
+  readonly isVisible: (fleet: FleetReader, node: StoredNode) => boolean;
   /** A fresh id, for the operation of a claim that is asked outside. */
   readonly operation: OperationId;
   readonly claimModeOf: (inventory: InventoryName) => ClaimMode;

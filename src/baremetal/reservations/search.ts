@@ -9,7 +9,7 @@ import type { StoredNode } from '../nodes/transitions.ts';
 import { unknownCandidate } from './refusals.ts';
 
 /** Of a stored reservation: its body was valid when it was stored. */
-export function requestOf({ request: body, instance }: Reservation): ReservationRequest {
+export function requestOf({ request: body, instance }: Pick<Reservation, 'request' | 'instance'>): ReservationRequest {
   const request = parseReservationBody(body as ReservationBody);
   if (!('requirements' in request)) throw new Error(`reservation ${instance} has a malformed request`);
   return request;
@@ -20,7 +20,7 @@ export interface SearchDemand {
   readonly project?: string | undefined;
   readonly site?: string | undefined;
   /** What the caller does not see does not exist for it; everything exists when absent. */
-  readonly isVisible?: (node: StoredNode) => boolean;
+  readonly isVisible?: (fleet: FleetReader, node: StoredNode) => boolean;
 }
 
 export interface NodeSearch extends NodeRequest {
@@ -59,7 +59,7 @@ function resolveCandidates(
   for (const [at, written] of request.candidates.entries()) {
     const byId = fleet.get(NODE, idOf(NODE, written));
     const named = byId === undefined ? [...fleet.find(NODES_BY_NAME, written)] : [byId];
-    const visible = named.filter((node) => node.doc.state !== 'removed' && isVisible(node));
+    const visible = named.filter((node) => node.doc.state !== 'removed' && isVisible(fleet, node));
     if (visible.length === 0) return unknownCandidate(written, at);
     for (const { id } of visible) ids.add(id);
   }
