@@ -100,7 +100,7 @@ export function takeForBuild(fleet: FleetReader, { instance: id, node, by, nowMs
 
 export function editLastAttempt({ attempts }: Instance, edit: Partial<Attempt>): Attempt[] {
   const last = attempts.at(-1);
-  return last === undefined ? [] : attempts.with(-1, { ...last, ...edit });
+  return last === undefined ? [] : [...attempts.slice(0, -1), { ...last, ...edit }];
 }
 
 function ownInstance(instance: string): Refusal {
