@@ -3,19 +3,32 @@ import type { Model } from '../fleet/index.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
 import { NODE_INDEX } from './matching/node-index.ts';
 import {
+  ALLOCATING_RESERVATIONS,
   MANAGER,
   MANAGERS_BY_HOST,
   NODE,
+  NODES_BY_CLAIM,
   NODES_BY_INSTANCE,
   NODES_BY_MANAGER,
+  NODES_BY_NAME,
   NODES_BY_SITE,
   RESERVATION,
+  RESERVED_NODES,
 } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
 
 export const baremetalModel: Model = {
   kinds: [NODE, RESERVATION, MANAGER],
-  indexes: [NODES_BY_MANAGER, NODES_BY_INSTANCE, NODES_BY_SITE, MANAGERS_BY_HOST],
+  indexes: [
+    NODES_BY_MANAGER,
+    NODES_BY_INSTANCE,
+    NODES_BY_SITE,
+    NODES_BY_CLAIM,
+    NODES_BY_NAME,
+    RESERVED_NODES,
+    MANAGERS_BY_HOST,
+    ALLOCATING_RESERVATIONS,
+  ],
   projections: [NODE_COUNTERS, NODE_INDEX],
   invariants: NODE_INVARIANTS,
 };

@@ -3,7 +3,8 @@ import { contribute, type DocumentMetric, type Module } from '../composition/ind
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { bucketOf, NODE, NODES_BY_SITE, type Node } from './model.ts';
-import { MANAGER_REPRESENTATION, NODE_REPRESENTATION, RESERVATION_REPRESENTATION } from './representations.ts';
+import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
+import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
 import { baremetalSentences } from './sentences.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };

@@ -47,6 +47,11 @@ function findOwnInstance(fleet: FleetReader, id: string): StoredInstance | undef
   return instance?.doc.builder === BARE_METAL ? instance : undefined;
 }
 
+/** Whether its build or its deletion sees to its reservation. */
+export function isOwnInstance(fleet: FleetReader, id: string): boolean {
+  return findOwnInstance(fleet, id) !== undefined;
+}
+
 function isAwaited(fleet: FleetReader, { id, doc }: StoredInstance, { manager, build = '' }: BuildRequest): boolean {
   const item = fleet.get(ITEM, idOf(ITEM, build))?.doc;
   return (
