@@ -1,5 +1,6 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
+import { NODE_INDEX } from './matching/node-index.ts';
 import {
   MANAGER,
   MANAGERS_BY_HOST,
@@ -13,4 +14,5 @@ import {
 export const baremetalModel: Model = {
   kinds: [NODE, RESERVATION, MANAGER],
   indexes: [NODES_BY_MANAGER, NODES_BY_INSTANCE, NODES_BY_SITE, MANAGERS_BY_HOST],
+  projections: [NODE_INDEX],
 };

@@ -91,6 +91,8 @@ export const NODE_SCHEMA = Type.Object(
     epoch: Type.Integer({ minimum: 0 }),
     /** Whose reservation it has; the id of the reservation. */
     instance: Type.Optional(Type.String()),
+    /** The reservation for which its inventory is being asked: it is offered to no other until the answer is there. */
+    claimedFor: Type.Optional(Type.String()),
     /** Of a node that is not free: who acts on it, and under which epoch of that manager's lease. */
     manager: Type.Optional(Type.String()),
     managerEpoch: Type.Optional(Type.Integer({ minimum: 1 })),

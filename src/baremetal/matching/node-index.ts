@@ -1,0 +1,131 @@
+// The nodes as requests look for them: grouped by shape, and of each shape the free ones on a ring. The cost of a choice grows with the shapes and
+// never with the nodes; what a request makes of the shapes is remembered until there are others. It must be a function of the documents alone.
+import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../../fleet/index.ts';
+import { bucketOf, NODE, type Node } from '../model.ts';
+import { hardwareOf, hasSameShape, shapeKey, type Hardware } from './hardware.ts';
+import { compareSurplus, findMismatch, surplusOf, type Surplus } from './match.ts';
+import { NodeRing } from './node-ring.ts';
+import { requirementsKey, type Requirements } from './requirements.ts';
+
+/** Nodes that differ in nothing that a request can ask for. */
+export interface Shape {
+  readonly hardware: Hardware;
+  /** Those that may be claimed. */
+  readonly free: NodeRing;
+  /** All of them but removed ones. */
+  count: number;
+}
+
+/** Shapes that match, the best first; those of one rank are as good as each other. */
+export type Ranking = readonly (readonly Shape[])[];
+
+/** Rankings that are remembered. Requests are made from a few flavors, whose rankings are needed again and again. */
+const RANKINGS_MAX = 64;
+
+export class NodeIndex implements Forkable {
+  readonly #shapes: Map<string, Shape>;
+  readonly #rankings = new Map<string, Ranking>();
+
+  constructor(shapes = new Map<string, Shape>()) {
+    this.#shapes = shapes;
+  }
+
+  fork(): NodeIndex {
+    const copies = [...this.#shapes].map(([key, shape]) => [key, { ...shape, free: shape.free.copy() }] as const);
+    return new NodeIndex(new Map(copies));
+  }
+
+  apply({ before, after }: AppliedChange): void {
+    const was = existing(before);
+    const is = existing(after);
+    if (was !== undefined && is !== undefined && isAlike(was, is)) return;
+    if (was !== undefined) this.#remove(was);
+    if (is !== undefined) this.#add(is);
+  }
+
+  #add({ id, doc }: StoredNode): void {
+    const key = shapeKey(doc);
+    let shape = this.#shapes.get(key);
+    if (shape === undefined) {
+      this.#shapes.set(key, (shape = { hardware: hardwareOf(doc), free: new NodeRing(), count: 0 }));
+      this.#rankings.clear();
+    }
+    shape.count += 1;
+    if (isFree(doc)) shape.free.add(id);
+  }
+
+  #remove({ id, doc }: StoredNode): void {
+    const key = shapeKey(doc);
+    const shape = this.#shapes.get(key) as Shape;
+    shape.count -= 1;
+    if (isFree(doc)) shape.free.delete(id);
+    if (shape.count > 0) return;
+    this.#shapes.delete(key);
+    this.#rankings.clear();
+  }
+
+  get shapes(): Iterable<Shape> {
+    return this.#shapes.values();
+  }
+
+  /** What a node that was not removed is made of. */
+  hardwareOf(node: Node): Hardware {
+    return this.#shapes.get(shapeKey(node))?.hardware ?? hardwareOf(node);
+  }
+
+  rank(wanted: Requirements): Ranking {
+    const key = requirementsKey(wanted);
+    const known = this.#rankings.get(key);
+    if (known !== undefined) return known;
+    const made = rankShapes(this.#shapes.values(), wanted);
+    if (this.#rankings.size >= RANKINGS_MAX) this.#rankings.delete(this.#rankings.keys().next().value as string);
+    this.#rankings.set(key, made);
+    return made;
+  }
+}
+
+type StoredNode = Stored<'node', Node>;
+
+function existing(stored: Stored | undefined): StoredNode | undefined {
+  return stored === undefined || (stored.doc as Node).state === 'removed' ? undefined : (stored as StoredNode);
+}
+
+function isAlike(was: StoredNode, is: StoredNode): boolean {
+  return isFree(was.doc) === isFree(is.doc) && hasSameShape(was.doc, is.doc);
+}
+
+/** Whether a request may have it: nobody has it, and nobody is claiming it. */
+export function isFree(node: Node): boolean {
+  return bucketOf(node) === 'free' && node.claimedFor === undefined;
+}
+
+function rankShapes(shapes: Iterable<Shape>, wanted: Requirements): Ranking {
+  const ranked: { readonly shape: Shape; readonly surplus: Surplus }[] = [];
+  for (const shape of shapes) {
+    if (!isInSite(wanted, shape.hardware) || findMismatch(wanted, shape.hardware) !== undefined) continue;
+    ranked.push({ shape, surplus: surplusOf(wanted, shape.hardware) });
+  }
+  ranked.sort((one, other) => compareSurplus(one.surplus, other.surplus));
+  const ranks: Shape[][] = [];
+  for (const [nth, { shape, surplus }] of ranked.entries()) {
+    const before = ranked[nth - 1];
+    if (before !== undefined && compareSurplus(before.surplus, surplus) === 0) ranks.at(-1)?.push(shape);
+    else ranks.push([shape]);
+  }
+  return ranks;
+}
+
+/** What is elsewhere does not exist for a request that is bound to a site. */
+export function isInSite({ site }: Requirements, hardware: Pick<Hardware, 'site'>): boolean {
+  return site === undefined || hardware.site === site;
+}
+
+export const NODE_INDEX: Projection<NodeIndex> = {
+  name: 'node-index',
+  kinds: [NODE.name],
+  create: () => new NodeIndex(),
+};
+
+export function nodeIndexOf(fleet: FleetReader): NodeIndex {
+  return fleet.projection(NODE_INDEX);
+}
