@@ -39,7 +39,9 @@ import {
   TASKS_QUERY,
   TASKS_RESPONSE,
   TENURE_REQUEST,
+  type AcquireResponse,
   type AnswerRequest,
+  type AnswerResponse,
 } from './messages.ts';
 
 const PATH = '/api/v1/managers';
@@ -129,7 +131,7 @@ function acquireRoute(gateway: ManagerGateway): Route {
     answers: { 200: { about: 'how many, and how many more there are', schema: ACQUIRE_RESPONSE } },
     handle: ({ params, body, caller }) => ({
       ...gateway.acquire({ manager: managerId(params.manager), by: caller.name }, body),
-      answer: (acquired) => answer(acquired),
+      answer: (acquired: AcquireResponse) => answer(acquired),
     }),
   });
 }
@@ -158,7 +160,7 @@ function answersRoute(gateway: ManagerGateway): Route {
     answers: { 200: { about: 'whether it was recorded', schema: ANSWER_RESPONSE } },
     handle: ({ params, body }) => ({
       ...gateway.answer(managerId(params.manager), body as AnswerRequest),
-      answer: (result) => answer(result),
+      answer: (result: AnswerResponse) => answer(result),
     }),
   });
 }
