@@ -17,10 +17,8 @@ import {
   record,
   targetKey,
   wait,
-  formatFact,
   type OperationId,
   type OperationKind,
-  type ReasonSentences,
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
@@ -141,12 +139,3 @@ export function undrainManager(
   if (fleet.get(MANAGER, managerId(name)) === undefined) return refuse(unknownManager(name));
   return accept(clearDraining(fleet, { manager: name, by, nowMs }), null);
 }
-
-export const managerDrainSentences: ReasonSentences = {
-  'nodes-to-take-over': ({ manager, nodes }) =>
-    `Manager "${formatFact(manager)}" has ${formatFact(nodes)} nodes that others take over, each as soon as no step is under way for it. "muster baremetal managers list" shows how far they are.`,
-  'no-other-manager': ({ manager, nodes }) =>
-    `Manager "${formatFact(manager)}" has ${formatFact(nodes)} nodes, and no other manager is there to take them over. Start one, or let this one go on with "muster baremetal managers undrain ${formatFact(manager)}".`,
-  'manager-drain-ended': ({ manager }) =>
-    `Manager "${formatFact(manager)}" does not drain any more: it takes nodes again, and those that others have taken over stay with them.`,
-};
