@@ -18,7 +18,7 @@ export async function carryOutOnMachine(
   task: ManagerTask,
   { driver, manager, right }: { readonly driver: MachineDriver; readonly manager: string; readonly right: Right },
 ): Promise<TaskResult | undefined> {
-  const { kind, node, nodeEpoch, instance, args } = task;
+  const { id, kind, node, nodeEpoch, instance, args } = task;
   if (!isMachineAction(kind) || node === undefined || nodeEpoch === undefined || instance === undefined)
     return { outcome: 'failed', problems: [`This manager does not know the task "${kind}".`] };
   const fence = { node, nodeEpoch, instance };
@@ -28,7 +28,7 @@ export async function carryOutOnMachine(
   if (isDone(kind, status, instance)) return { outcome: 'done', facts: { already: true } };
   // Looking took a while.
   if (!isRight(right)) return undefined;
-  const outcome = await driver.carryOut({ ...fence, action: kind, manager, args }, how);
+  const outcome = await driver.carryOut({ ...fence, action: kind, manager, args: { ...args, task: id } }, how);
   switch (outcome.kind) {
     case 'applied':
     case 'already':
