@@ -27,7 +27,7 @@ import { MACHINE, MACHINE_CALL, MACHINE_FAULT, type MachineCallNote } from '../d
 import { baremetalModel } from '../fleet-model.ts';
 import type { ManagerLink } from '../manager/ports.ts';
 import { ManagerProgram } from '../manager/program.ts';
-import { MANAGER, NODE, type Manager, type Node } from '../model.ts';
+import { MANAGER, managerLease, NODE, type Manager, type Node } from '../model.ts';
 import { node } from '../nodes-fixture.ts';
 import { beginDeploy, finishDeploy, isRefused, type TransitionResult } from '../nodes/transitions.ts';
 import { ManagersController } from './controller.ts';
@@ -91,11 +91,21 @@ export interface PlaneServer {
 export class ManagedPlane {
   readonly clock = new VirtualClock();
   readonly violations: string[] = [];
+  /** Managers that were declared lost, one after the other. */
+  readonly lost: string[] = [];
   /** By address. Take one out to cut the links to it. */
   readonly reachable = new Map<string, PlaneServer>();
   readonly #disk = new MemoryDisk({ journalId: 'plane', nowMs: () => this.clock.nowMs() });
   readonly #kinds = new Map([workKind, managerDrainKind].map((kind) => [kind.name, kind]));
   #ids = 0;
+
+  #noteLoss(manager: Manager | undefined): void {
+    if (manager?.state !== 'lost') return;
+    this.lost.push(manager.name);
+    const lease = this.#disk.state.leases.get(managerLease(manager.name));
+    if (lease !== undefined && lease.expiresAtMs > this.clock.nowMs())
+      this.violations.push(`manager ${manager.name} was declared lost before its lease ran out`);
+  }
 
   id(prefix: string): string {
     return `${prefix}-${String((this.#ids += 1)).padStart(6, '0')}`;
@@ -111,6 +121,7 @@ export class ManagedPlane {
       for (const invariant of journal.fleet.registry.invariants)
         for (const broken of invariant.check(journal.fleet, applied))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
+      for (const { kind, after } of applied) if (kind === MANAGER.name) this.#noteLoss(after?.doc as Manager | undefined);
     });
     await journal.open();
     const kinds = this.#kinds;
