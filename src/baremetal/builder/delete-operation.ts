@@ -25,8 +25,8 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
+import { RESERVATION } from '../model.ts';
 import { BUILD_KIND, DELETE_KIND, RELEASE_KIND } from './names.ts';
-import { nodeOfInstance } from './node-of.ts';
 import {
   beginTeardown,
   composeTeardownTask,
@@ -105,7 +105,7 @@ export function failOverdue(fleet: FleetReader, instance: StoredInstance, key: s
   const message = 'The build passed its deadline. Delete the instance and create it again.';
   const fault = { code: 'deadline-passed', message, atMs: nowMs };
   const failed = { ...doc, state: 'error' as const, fault, changedBy: by, changedAtMs: nowMs };
-  if (nodeOfInstance(fleet, id) === undefined) {
+  if (fleet.get(RESERVATION, idOf(RESERVATION, id)) === undefined) {
     mark('baremetal-overdue-without-node');
     return [put(INSTANCE, id, { ...failed, nics: [] }), ...releaseHoldings(fleet, id, doc, { by, nowMs })];
   }

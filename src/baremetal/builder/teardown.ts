@@ -8,6 +8,7 @@ import {
   record,
   retryWithBackoff,
   shortenText,
+  type OperationId,
   type PlannedStep,
   type Progress,
   type RecordStep,
@@ -16,20 +17,16 @@ import {
   type TaskAnswer,
 } from '../../operations/index.ts';
 import { NODE, RESERVATION, type NodeFault } from '../model.ts';
-import {
-  abandonClean,
-  beginClean,
-  failClean,
-  finishClean,
-  releaseUnused,
-  type StoredNode,
-} from '../nodes/transitions.ts';
+import { abandonClean, beginClean, failClean, type StoredNode } from '../nodes/transitions.ts';
+import { beginRelease, endReservation, type Release } from '../reservations/release.ts';
 import { nodeOfInstance, requireNode } from './node-of.ts';
 import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
 
 const DISCONNECT_STEP = 'disconnect';
 const CLEAN_STEP = 'clean';
-export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP];
+/** The reservation ends at its inventory. */
+const RELEASE_STEP = 'release';
+export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP, RELEASE_STEP];
 
 /** A machine that was not cleaned after so many tries is for somebody to look at. */
 const CLEAN_TRIES_MAX = 3;
@@ -63,35 +60,59 @@ export interface BeginTeardown extends Teardown {
 export function beginTeardown(fleet: FleetReader, teardown: BeginTeardown): RecordStep {
   const { item, instance, by, nowMs, fault, isConnected } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return finishTeardown(fleet, teardown, []);
-  if (node.doc.state === 'reserved') {
-    const free = requireNode(releaseUnused(node, { by, nowMs, isOffered: true }));
-    return finishTeardown(fleet, teardown, [put(NODE, node.id, free)]);
-  }
+  if (node === undefined) return releaseWithoutNode(fleet, teardown);
+  if (node.doc.state === 'reserved') return releaseNode(fleet, teardown, node);
   const doc = requireNode(beginClean(node, { by, nowMs, ...(fault !== undefined && { fault }) }));
   const step = isConnected ? DISCONNECT_STEP : CLEAN_STEP;
-  // Attempts are counted over all steps: an answer to an earlier task never counts for a later one.
-  const progress = { state: 'running', step, attempt: item.doc.attempt + 1, assignee: null } as const;
   const reason = stepReason(step, { ...node, doc });
-  return record(item, { ...progress, reason }, { changes: [put(NODE, node.id, doc)] });
+  return record(item, { ...nextProgress(item, step), reason }, { changes: [put(NODE, node.id, doc)] });
 }
 
-/** The reservation ends with it, also one that failed. */
-function finishTeardown(
-  fleet: FleetReader,
-  { item, instance, nowMs, finish }: Teardown,
-  before: readonly Change[],
-): RecordStep {
-  const reservation = idOf(RESERVATION, instance);
-  const ended = fleet.get(RESERVATION, reservation) === undefined ? [] : [remove(RESERVATION, reservation)];
+/** Attempts are counted over all steps: an answer to an earlier task never counts for a later one. */
+function nextProgress({ doc }: StoredItem, step: string): Progress {
+  return { state: 'running', step, attempt: doc.attempt + 1, assignee: null };
+}
+
+/** What its inventory was asked for is given back there first. */
+function releaseNode(fleet: FleetReader, teardown: Teardown, node: StoredNode): RecordStep {
+  return continueRelease(fleet, teardown, endReservation(fleet, node, releaseCommand(teardown)));
+}
+
+/** The reservation failed, or its inventory is being asked still. */
+function releaseWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
+  const stored = fleet.get(RESERVATION, idOf(RESERVATION, teardown.instance));
+  if (stored === undefined) return finishTeardown(fleet, teardown, []);
+  return continueRelease(fleet, teardown, beginRelease(fleet, stored, releaseCommand(teardown)));
+}
+
+function releaseCommand({ item, by, nowMs }: Teardown) {
+  return { operation: `release-${item.id}.${item.doc.attempt}` as OperationId, by, nowMs };
+}
+
+function continueRelease(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
+  if (kind === 'released') return finishTeardown(fleet, teardown, changes);
+  const { item, instance } = teardown;
+  return record(
+    item,
+    { ...nextProgress(item, RELEASE_STEP), reason: { code: 'node-releasing', instance } },
+    { changes },
+  );
+}
+
+function finishTeardown(fleet: FleetReader, teardown: Teardown, before: readonly Change[]): RecordStep {
+  const { item, nowMs, finish } = teardown;
   const { progress, changes } = finish(fleet, item, nowMs);
-  return record(item, progress, { changes: [...before, ...ended, ...changes] });
+  return record(item, progress, { changes: [...before, ...changes] });
 }
 
 export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly PlannedStep[] {
   const { item, instance, nowMs } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
+  if (node === undefined) {
+    // What gives the node back at its inventory is an operation of its own.
+    const isReleasing = fleet.get(RESERVATION, idOf(RESERVATION, instance)) !== undefined;
+    return isReleasing ? [] : [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
+  }
   const { state, retryAtMs, step, reason } = item.doc;
   if (state === 'waiting' && retryAtMs !== undefined) {
     if (nowMs < retryAtMs) return [];
@@ -101,30 +122,28 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   return planWithManager(fleet, item, node);
 }
 
-/** Somebody else has freed the node. */
+/** The node is free, by whoever freed it. */
 function finishAlone(fleet: FleetReader, teardown: Teardown): readonly RecordStep[] {
+  const { instance } = teardown;
   const item = fleet.get(ITEM, teardown.item.id);
-  const isAlone = item !== undefined && nodeOfInstance(fleet, teardown.instance) === undefined;
-  return isAlone ? [finishTeardown(fleet, { ...teardown, item }, [])] : [];
+  const isLeft = nodeOfInstance(fleet, instance) ?? fleet.get(RESERVATION, idOf(RESERVATION, instance));
+  return item === undefined || isLeft !== undefined ? [] : [finishTeardown(fleet, { ...teardown, item }, [])];
 }
 
 export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefined {
   const { step, retryAtMs } = item.doc;
-  if (!TEARDOWN_STEPS.includes(step) || retryAtMs !== undefined) return undefined;
+  if ((step !== DISCONNECT_STEP && step !== CLEAN_STEP) || retryAtMs !== undefined) return undefined;
   return { kind: step, args: { sinceEpoch: sinceEpochOf(item) } };
 }
 
 export function handleTeardownAnswer(fleet: FleetReader, teardown: Teardown, answer: TaskAnswer): RecordStep {
-  const { item, instance, by, nowMs } = teardown;
+  const { item, instance } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return finishTeardown(fleet, teardown, []);
+  if (node === undefined) return releaseWithoutNode(fleet, teardown);
   if (answer.outcome === 'failed') return handleTeardownFailure(fleet, teardown, { node, answer });
-  if (item.doc.step === DISCONNECT_STEP) {
-    const progress = { state: 'running', step: CLEAN_STEP, attempt: item.doc.attempt + 1 } as const;
-    return record(item, { ...progress, reason: stepReason(CLEAN_STEP, node) });
-  }
-  const free = requireNode(finishClean(node, { by, nowMs, isOffered: true }));
-  return finishTeardown(fleet, teardown, [put(NODE, node.id, free)]);
+  if (item.doc.step === DISCONNECT_STEP)
+    return record(item, { ...nextProgress(item, CLEAN_STEP), reason: stepReason(CLEAN_STEP, node) });
+  return releaseNode(fleet, teardown, node);
 }
 
 function handleTeardownFailure(
@@ -154,5 +173,7 @@ function abandonNode(
     reason: { code: CLEAN_FAILED, node: node.id, instance, text },
     sinceMs: nowMs,
   });
-  return [put(NODE, node.id, abandoned), ...alarm];
+  const reservation = idOf(RESERVATION, instance);
+  const ended = fleet.get(RESERVATION, reservation) === undefined ? [] : [remove(RESERVATION, reservation)];
+  return [put(NODE, node.id, abandoned), ...ended, ...alarm];
 }
