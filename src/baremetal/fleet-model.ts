@@ -16,6 +16,7 @@ import {
   RESERVED_NODES,
 } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
+import { RESERVATION_INVARIANTS } from './reservations/invariants.ts';
 
 export const baremetalModel: Model = {
   kinds: [NODE, RESERVATION, MANAGER],
@@ -30,5 +31,5 @@ export const baremetalModel: Model = {
     ALLOCATING_RESERVATIONS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX],
-  invariants: NODE_INVARIANTS,
+  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS],
 };

@@ -16,14 +16,8 @@ import {
   type TaskAnswer,
 } from '../../operations/index.ts';
 import { NODE, RESERVATION, type NodeFault } from '../model.ts';
-import {
-  abandonClean,
-  beginClean,
-  failClean,
-  finishClean,
-  releaseUnused,
-  type StoredNode,
-} from '../nodes/transitions.ts';
+import { abandonClean, beginClean, failClean, type StoredNode } from '../nodes/transitions.ts';
+import { beginRelease, endReservation, type Release } from '../reservations/release.ts';
 import { nodeOfInstance, requireNode } from './node-of.ts';
 import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
 
@@ -35,6 +29,7 @@ export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP];
 const CLEAN_TRIES_MAX = 3;
 
 export const CLEAN_FAILED = 'node-clean-failed';
+const GIVEN_BACK = 'claim-given-back';
 
 /** What is committed once nothing of the instance is on a node any more. */
 export type TeardownFinisher = (
@@ -63,11 +58,8 @@ export interface BeginTeardown extends Teardown {
 export function beginTeardown(fleet: FleetReader, teardown: BeginTeardown): RecordStep {
   const { item, instance, by, nowMs, fault, isConnected } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return finishTeardown(fleet, teardown, []);
-  if (node.doc.state === 'reserved') {
-    const free = requireNode(releaseUnused(node, { by, nowMs, isOffered: true }));
-    return finishTeardown(fleet, teardown, [put(NODE, node.id, free)]);
-  }
+  if (node === undefined) return endWithoutNode(fleet, teardown);
+  if (node.doc.state === 'reserved') return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
   const doc = requireNode(beginClean(node, { by, nowMs, ...(fault !== undefined && { fault }) }));
   const step = isConnected ? DISCONNECT_STEP : CLEAN_STEP;
   // Attempts are counted over all steps: an answer to an earlier task never counts for a later one.
@@ -76,16 +68,25 @@ export function beginTeardown(fleet: FleetReader, teardown: BeginTeardown): Reco
   return record(item, { ...progress, reason }, { changes: [put(NODE, node.id, doc)] });
 }
 
-/** The reservation ends with it, also one that failed. */
-function finishTeardown(
-  fleet: FleetReader,
-  { item, instance, nowMs, finish }: Teardown,
-  before: readonly Change[],
-): RecordStep {
-  const reservation = idOf(RESERVATION, instance);
-  const ended = fleet.get(RESERVATION, reservation) === undefined ? [] : [remove(RESERVATION, reservation)];
+/** There is a reservation without a node where it failed, or where an inventory is being asked. */
+function endWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
+  const { instance, by, nowMs } = teardown;
+  const stored = fleet.get(RESERVATION, idOf(RESERVATION, instance));
+  if (stored === undefined) return finishTeardown(fleet, teardown, []);
+  return endWith(fleet, teardown, beginRelease(fleet, stored, { by, nowMs }));
+}
+
+/** What an inventory was asked for is given back first: the reservation is gone when that is done. */
+function endWith(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
+  if (kind === 'released') return finishTeardown(fleet, teardown, changes);
+  const { item, instance } = teardown;
+  const progress = { state: 'waiting', step: item.doc.step, assignee: null } as const;
+  return record(item, { ...progress, reason: { code: GIVEN_BACK, instance } }, { changes });
+}
+
+function finishTeardown(fleet: FleetReader, { item, nowMs, finish }: Teardown, before: readonly Change[]): RecordStep {
   const { progress, changes } = finish(fleet, item, nowMs);
-  return record(item, progress, { changes: [...before, ...ended, ...changes] });
+  return record(item, progress, { changes: [...before, ...changes] });
 }
 
 export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly PlannedStep[] {
@@ -101,11 +102,13 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   return planWithManager(fleet, item, node);
 }
 
-/** Somebody else has freed the node. */
+/** Somebody else has freed the node, or its inventory takes back the claim. */
 function finishAlone(fleet: FleetReader, teardown: Teardown): readonly RecordStep[] {
   const item = fleet.get(ITEM, teardown.item.id);
-  const isAlone = item !== undefined && nodeOfInstance(fleet, teardown.instance) === undefined;
-  return isAlone ? [finishTeardown(fleet, { ...teardown, item }, [])] : [];
+  if (item === undefined || nodeOfInstance(fleet, teardown.instance) !== undefined) return [];
+  const isGivenBack = fleet.get(RESERVATION, idOf(RESERVATION, teardown.instance))?.doc.state === 'releasing';
+  if (isGivenBack && item.doc.reason?.code === GIVEN_BACK) return [];
+  return [endWithoutNode(fleet, { ...teardown, item })];
 }
 
 export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefined {
@@ -117,14 +120,13 @@ export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefi
 export function handleTeardownAnswer(fleet: FleetReader, teardown: Teardown, answer: TaskAnswer): RecordStep {
   const { item, instance, by, nowMs } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return finishTeardown(fleet, teardown, []);
+  if (node === undefined) return endWithoutNode(fleet, teardown);
   if (answer.outcome === 'failed') return handleTeardownFailure(fleet, teardown, { node, answer });
   if (item.doc.step === DISCONNECT_STEP) {
     const progress = { state: 'running', step: CLEAN_STEP, attempt: item.doc.attempt + 1 } as const;
     return record(item, { ...progress, reason: stepReason(CLEAN_STEP, node) });
   }
-  const free = requireNode(finishClean(node, { by, nowMs, isOffered: true }));
-  return finishTeardown(fleet, teardown, [put(NODE, node.id, free)]);
+  return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
 }
 
 function handleTeardownFailure(
@@ -154,5 +156,5 @@ function abandonNode(
     reason: { code: CLEAN_FAILED, node: node.id, instance, text },
     sinceMs: nowMs,
   });
-  return [put(NODE, node.id, abandoned), ...alarm];
+  return [put(NODE, node.id, abandoned), remove(RESERVATION, idOf(RESERVATION, instance)), ...alarm];
 }
