@@ -19,6 +19,7 @@ import {
   RESERVED_NODES,
 } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
+import { RESERVATION_INVARIANTS } from './reservations/invariants.ts';
 
 export const baremetalModel: Model = {
   kinds: [NODE, RESERVATION, MANAGER],
@@ -33,5 +34,5 @@ export const baremetalModel: Model = {
     ALLOCATING_RESERVATIONS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS],
-  invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS],
+  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS],
 };

@@ -8,7 +8,6 @@ import {
   record,
   retryWithBackoff,
   shortenText,
-  type OperationId,
   type PlannedStep,
   type Progress,
   type RecordStep,
@@ -32,6 +31,7 @@ export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP, R
 const CLEAN_TRIES_MAX = 3;
 
 export const CLEAN_FAILED = 'node-clean-failed';
+const GIVEN_BACK = 'claim-given-back';
 
 /** What is committed once nothing of the instance is on a node any more. */
 export type TeardownFinisher = (
@@ -60,8 +60,8 @@ export interface BeginTeardown extends Teardown {
 export function beginTeardown(fleet: FleetReader, teardown: BeginTeardown): RecordStep {
   const { item, instance, by, nowMs, fault, isConnected } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return releaseWithoutNode(fleet, teardown);
-  if (node.doc.state === 'reserved') return releaseNode(fleet, teardown, node);
+  if (node === undefined) return endWithoutNode(fleet, teardown);
+  if (node.doc.state === 'reserved') return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
   const doc = requireNode(beginClean(node, { by, nowMs, ...(fault !== undefined && { fault }) }));
   const step = isConnected ? DISCONNECT_STEP : CLEAN_STEP;
   const reason = stepReason(step, { ...node, doc });
@@ -73,34 +73,23 @@ function nextProgress({ doc }: StoredItem, step: string): Progress {
   return { state: 'running', step, attempt: doc.attempt + 1, assignee: null };
 }
 
-/** What its inventory was asked for is given back there first. */
-function releaseNode(fleet: FleetReader, teardown: Teardown, node: StoredNode): RecordStep {
-  return continueRelease(fleet, teardown, endReservation(fleet, node, releaseCommand(teardown)));
-}
-
-/** The reservation failed, or its inventory is being asked still. */
-function releaseWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
-  const stored = fleet.get(RESERVATION, idOf(RESERVATION, teardown.instance));
+/** There is a reservation without a node where it failed, or where an inventory is being asked. */
+function endWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
+  const { instance, by, nowMs } = teardown;
+  const stored = fleet.get(RESERVATION, idOf(RESERVATION, instance));
   if (stored === undefined) return finishTeardown(fleet, teardown, []);
-  return continueRelease(fleet, teardown, beginRelease(fleet, stored, releaseCommand(teardown)));
+  return endWith(fleet, teardown, beginRelease(fleet, stored, { by, nowMs }));
 }
 
-function releaseCommand({ item, by, nowMs }: Teardown) {
-  return { operation: `release-${item.id}.${item.doc.attempt}` as OperationId, by, nowMs };
-}
-
-function continueRelease(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
+/** What an inventory was asked for is given back first: the reservation is gone when that is done. */
+function endWith(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
   if (kind === 'released') return finishTeardown(fleet, teardown, changes);
   const { item, instance } = teardown;
-  return record(
-    item,
-    { ...nextProgress(item, RELEASE_STEP), reason: { code: 'node-releasing', instance } },
-    { changes },
-  );
+  const reason = { code: GIVEN_BACK, instance };
+  return record(item, { ...nextProgress(item, RELEASE_STEP), state: 'waiting', reason }, { changes });
 }
 
-function finishTeardown(fleet: FleetReader, teardown: Teardown, before: readonly Change[]): RecordStep {
-  const { item, nowMs, finish } = teardown;
+function finishTeardown(fleet: FleetReader, { item, nowMs, finish }: Teardown, before: readonly Change[]): RecordStep {
   const { progress, changes } = finish(fleet, item, nowMs);
   return record(item, progress, { changes: [...before, ...changes] });
 }
@@ -110,8 +99,10 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   const node = nodeOfInstance(fleet, instance);
   if (node === undefined) {
     // What gives the node back at its inventory is an operation of its own.
-    const isReleasing = fleet.get(RESERVATION, idOf(RESERVATION, instance)) !== undefined;
-    return isReleasing ? [] : [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
+    const { state } = fleet.get(RESERVATION, idOf(RESERVATION, instance))?.doc ?? {};
+    return state === 'releasing' && item.doc.step === RELEASE_STEP
+      ? []
+      : [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
   }
   const { state, retryAtMs, step, reason } = item.doc;
   if (state === 'waiting' && retryAtMs !== undefined) {
@@ -122,12 +113,12 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   return planWithManager(fleet, item, node);
 }
 
-/** The node is free, by whoever freed it. */
+/** Somebody else has freed the node, or its inventory has taken back the claim. */
 function finishAlone(fleet: FleetReader, teardown: Teardown): readonly RecordStep[] {
   const { instance } = teardown;
   const item = fleet.get(ITEM, teardown.item.id);
-  const isLeft = nodeOfInstance(fleet, instance) ?? fleet.get(RESERVATION, idOf(RESERVATION, instance));
-  return item === undefined || isLeft !== undefined ? [] : [finishTeardown(fleet, { ...teardown, item }, [])];
+  if (item === undefined || nodeOfInstance(fleet, instance) !== undefined) return [];
+  return [endWithoutNode(fleet, { ...teardown, item })];
 }
 
 export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefined {
@@ -137,13 +128,13 @@ export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefi
 }
 
 export function handleTeardownAnswer(fleet: FleetReader, teardown: Teardown, answer: TaskAnswer): RecordStep {
-  const { item, instance } = teardown;
+  const { item, instance, by, nowMs } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return releaseWithoutNode(fleet, teardown);
+  if (node === undefined) return endWithoutNode(fleet, teardown);
   if (answer.outcome === 'failed') return handleTeardownFailure(fleet, teardown, { node, answer });
   if (item.doc.step === DISCONNECT_STEP)
     return record(item, { ...nextProgress(item, CLEAN_STEP), reason: stepReason(CLEAN_STEP, node) });
-  return releaseNode(fleet, teardown, node);
+  return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
 }
 
 function handleTeardownFailure(
@@ -173,7 +164,5 @@ function abandonNode(
     reason: { code: CLEAN_FAILED, node: node.id, instance, text },
     sinceMs: nowMs,
   });
-  const reservation = idOf(RESERVATION, instance);
-  const ended = fleet.get(RESERVATION, reservation) === undefined ? [] : [remove(RESERVATION, reservation)];
-  return [put(NODE, node.id, abandoned), ...ended, ...alarm];
+  return [put(NODE, node.id, abandoned), remove(RESERVATION, idOf(RESERVATION, instance)), ...alarm];
 }

@@ -20,6 +20,11 @@ export function* itemsToWake(fleet: FleetReader, { kind, before, after }: Applie
   for (const instance of instances) yield* itemsOn(fleet, instance);
 }
 
+/** Items of nodes alone: the node itself wakes them, and its manager does. */
+export function* itemsOnManagedNodes(fleet: FleetReader, { kind, before, after }: AppliedChange): Iterable<StoredItem> {
+  if (kind === MANAGER.name) yield* itemsOfManager(fleet, (after ?? before)?.id ?? '');
+}
+
 function itemsOn(fleet: FleetReader, instance: string | undefined): Iterable<StoredItem> {
   return instance === undefined ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, instance));
 }

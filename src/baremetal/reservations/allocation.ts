@@ -21,7 +21,8 @@ import {
   type Reservation,
 } from '../model.ts';
 import { beginClaim, beginUnclaim, endClaim, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
-import { demandTransition, failReservation, reservationId, takeNode, type StoredReservation } from './documents.ts';
+import { failReservation, reservationId, takeNode, type StoredReservation } from './documents.ts';
+import { requireNode } from '../builder/node-of.ts';
 import { countAllStages, requestOf, searchFor } from './search.ts';
 import { noMatch } from './stage-sentences.ts';
 
@@ -49,7 +50,7 @@ export function beginAllocation({ reservation, node, managerEpoch, operation, by
   const target = { kind: RESERVATION.name, id };
   return [
     put(RESERVATION, id, { ...reservation, state: 'allocating', operation, allocation }),
-    put(NODE, node.id, demandTransition(beginClaim(node, { instance, by, nowMs }))),
+    put(NODE, node.id, requireNode(beginClaim(node, { instance, by, nowMs }))),
     ...newOperation({
       id: operation,
       kind: RESERVATION_CLAIM,
@@ -147,7 +148,7 @@ function chooseNext(step: AllocationStep, { id, doc }: StoredReservation, lost: 
   const chosen = isOver ? undefined : chooseNode(fleet, { ...search, except });
   if (chosen !== undefined) {
     const node = fleet.get(NODE, chosen) as StoredNode;
-    const claimed = demandTransition(beginClaim(node, { instance: doc.instance, ...changeOf(step) }));
+    const claimed = requireNode(beginClaim(node, { instance: doc.instance, ...changeOf(step) }));
     const progress: Progress = { state: 'running', step: 'claim', attempt: item.doc.attempt + 1 };
     const changes = [put(NODE, chosen, claimed), put(RESERVATION, id, { ...doc, allocation })];
     return record(item, progress, { changes });
@@ -204,7 +205,7 @@ export function stopWaiting(step: AllocationStep, because: string): Change[] {
 export function giveBack(step: AllocationStep): RecordStep {
   const { node } = allocationOf(step.fleet, step.item);
   if (node === undefined) return finishItem(step, []);
-  const held = demandTransition(beginUnclaim(node, changeOf(step)));
+  const held = requireNode(beginUnclaim(node, changeOf(step)));
   const progress: Progress = { state: 'running', step: 'unclaim', attempt: 1 };
   return record(step.item, progress, { changes: [put(NODE, node.id, held)] });
 }

@@ -26,6 +26,7 @@ import {
   type AllocationStep,
 } from './allocation.ts';
 import { CLAIMS_DRIVER, readClaimResult, type ClaimOrder } from './claim-order.ts';
+import type { StoredNode } from '../nodes/transitions.ts';
 import { requestOf } from './search.ts';
 
 const CLAIM_BACKOFF = { firstMs: 250, longestMs: 2000 };
@@ -73,18 +74,25 @@ function actOn({ fleet, item, nowMs }: AllocationStep, op: ClaimOrder['op']): re
   // Its node is released in the commit that ends the item.
   if (node === undefined) return [];
   const hardware = nodeIndexOf(fleet).hardwareOf(node.doc);
+  const traits = reservation === undefined ? [] : requestedTraits(requestOf(reservation.doc).requirements, hardware);
+  return [claimAction(item, node, { op, instance: item.doc.target.id, traits, nowMs })];
+}
+
+interface ClaimCall extends Pick<ClaimOrder, 'op' | 'instance' | 'traits'> {
+  readonly nowMs: number;
+}
+
+export function claimAction(item: StoredItem, node: StoredNode, { nowMs, ...call }: ClaimCall): PlannedStep {
   const order: ClaimOrder = {
-    op,
+    ...call,
     inventory: node.doc.inventory,
     node: node.id,
     nodeEpoch: node.doc.epoch,
-    instance: item.doc.target.id,
-    traits: reservation === undefined ? [] : requestedTraits(requestOf(reservation.doc).requirements, hardware),
     deadlineAtMs: nowMs + CALL_MAX_MS,
   };
   const { step, attempt } = item.doc;
   const action = { driver: CLAIMS_DRIVER, item: item.id, step, attempt, args: { ...order } };
-  return [{ kind: 'act', item: item.id, expected: item.revision, action }];
+  return { kind: 'act', item: item.id, expected: item.revision, action };
 }
 
 function observeClaim(step: AllocationStep, outcome: ActionOutcome): RecordStep {
@@ -111,8 +119,8 @@ function observeUnclaim(step: AllocationStep, outcome: ActionOutcome): RecordSte
 }
 
 /** An inventory that is busy says when to come back. */
-function waitForAnswer(
-  { item, nowMs }: AllocationStep,
+export function waitForAnswer(
+  { item, nowMs }: Pick<AllocationStep, 'item' | 'nowMs'>,
   { reason, retryAfterMs = 0 }: Extract<ReturnType<typeof readClaimResult>, { kind: 'unanswered' }>,
   policy: typeof CLAIM_BACKOFF,
 ): RecordStep {

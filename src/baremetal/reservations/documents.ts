@@ -4,20 +4,15 @@ import { shortenText } from '../../operations/index.ts';
 import { requestedTraits } from '../matching/match.ts';
 import { nodeIndexOf } from '../matching/node-index.ts';
 import type { HardwareRequirements } from '../matching/requirements.ts';
-import { NODE, RESERVATION, type Node, type Reservation, type ReservationId } from '../model.ts';
-import { isRefused, reserve, type ChangeNote, type StoredNode, type TransitionResult } from '../nodes/transitions.ts';
+import { requireNode } from '../builder/node-of.ts';
+import { NODE, RESERVATION, type Reservation, type ReservationId } from '../model.ts';
+import { reserve, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
 
 export type StoredReservation = Stored<'reservation', Reservation>;
 
 /** An instance has at most one reservation: the id of one is the other's. */
 export function reservationId(instance: string): ReservationId {
   return idOf(RESERVATION, instance);
-}
-
-/** Of a node that was looked at in this very decision: what is refused now is a fault of the program. */
-export function demandTransition(result: TransitionResult): Node {
-  if (isRefused(result)) throw new Error(result.message);
-  return result;
 }
 
 export interface TakenNode extends ChangeNote {
@@ -31,7 +26,7 @@ export interface TakenNode extends ChangeNote {
 export function takeNode(fleet: FleetReader, taken: TakenNode): Change[] {
   const { node, reservation, managerEpoch, requirements, by, nowMs } = taken;
   const { instance, manager } = reservation;
-  const reserved = demandTransition(reserve(node, { instance, manager, managerEpoch, by, nowMs }));
+  const reserved = requireNode(reserve(node, { instance, manager, managerEpoch, by, nowMs }));
   const traits = requestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node.doc));
   const { allocation, operation: _, ...rest } = reservation;
   const doc: Reservation = {

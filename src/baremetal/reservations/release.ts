@@ -2,11 +2,12 @@
 // is free at once; any other is cleaned first; what an inventory was asked for is given back there.
 import { idOf, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
-import { newOperation, type OperationId } from '../../operations/index.ts';
+import { newOperation, OPERATION, type OperationId } from '../../operations/index.ts';
 import { isOwnInstance } from '../builder/build-reservation.ts';
 import { NODE, RESERVATION, type Reservation } from '../model.ts';
 import { beginUnclaim, finishClean, releaseUnused, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
-import { demandTransition, reservationId, type StoredReservation } from './documents.ts';
+import { reservationId, type StoredReservation } from './documents.ts';
+import { requireNode } from '../builder/node-of.ts';
 import { instanceHasReservation } from './refusals.ts';
 
 export const RESERVATION_RELEASE = 'reservation-release';
@@ -15,8 +16,8 @@ export const RESERVATION_RELEASE = 'reservation-release';
 const REMEMBERED_MS = 10 * 365 * 24 * 3600 * 1000;
 
 export interface ReleaseReservation extends ChangeNote {
-  /** A fresh id, for what cannot be done in one commit. */
-  readonly operation: OperationId;
+  /** A fresh id, for what cannot be done in one commit; made from the node when there is none. */
+  readonly operation?: OperationId;
 }
 
 export type Release =
@@ -43,16 +44,17 @@ export function beginRelease(fleet: FleetReader, stored: StoredReservation, comm
 }
 
 function releaseActive(fleet: FleetReader, { id, doc }: StoredReservation, command: ReleaseReservation): Release {
-  const { operation, by, nowMs } = command;
   const node = fleet.get(NODE, idOf(NODE, doc.node ?? ''));
   if (node === undefined) throw new Error(`the node of reservation ${id} is not there`);
   if (node.doc.state === 'reserved') return endReservation(fleet, node, command);
+  const { operation = operationFor(fleet, node), by, nowMs } = command;
   const releasing: Reservation = { ...doc, state: 'releasing', operation, changedBy: by, changedAtMs: nowMs };
-  const begun = beginReleaseOperation(releasing, node, { ...command, step: 'clean' });
+  const begun = beginReleaseOperation(releasing, node, { operation, by, nowMs, step: 'clean' });
   return { kind: 'releasing', operation, changes: [put(RESERVATION, id, releasing), ...begun] };
 }
 
-interface ReleaseOperation extends ReleaseReservation {
+interface ReleaseOperation extends ChangeNote {
+  readonly operation: OperationId;
   readonly step: 'clean' | 'unclaim';
 }
 
@@ -70,7 +72,7 @@ function beginReleaseOperation(
     site: node.doc.site,
     nowMs,
     deadlineMs: REMEMBERED_MS,
-    items: [{ key: node.id, target: { kind: NODE.name, id: node.id }, step }],
+    items: [{ key: instance, target: { kind: NODE.name, id: node.id }, step }],
   });
 }
 
@@ -79,20 +81,24 @@ function beginReleaseOperation(
  * nobody's, and is not offered.
  */
 export function endReservation(fleet: FleetReader, node: StoredNode, command: ReleaseReservation): Release {
-  const { operation, by, nowMs } = command;
+  const { operation = operationFor(fleet, node), by, nowMs } = command;
   const id = reservationId(node.doc.instance ?? '');
   const stored = fleet.get(RESERVATION, id);
   if (stored?.doc.claimed === undefined) {
     const end = node.doc.state === 'reserved' ? releaseUnused : finishClean;
-    const free = demandTransition(end(node, { isOffered: true, by, nowMs }));
+    const free = requireNode(end(node, { isOffered: true, by, nowMs }));
     const gone = stored === undefined ? [] : [remove(RESERVATION, id)];
     return { kind: 'released', changes: [put(NODE, node.id, free), ...gone] };
   }
   const { node: _, ...rest } = stored.doc;
   const doc: Reservation = { ...rest, state: 'releasing', operation, changedBy: by, changedAtMs: nowMs };
-  const held = demandTransition(beginUnclaim(node, { by, nowMs }));
-  const begun = beginReleaseOperation(doc, node, { ...command, step: 'unclaim' });
+  const held = requireNode(beginUnclaim(node, { by, nowMs }));
+  const begun = beginReleaseOperation(doc, node, { operation, by, nowMs, step: 'unclaim' });
   return { kind: 'releasing', operation, changes: [put(NODE, node.id, held), put(RESERVATION, id, doc), ...begun] };
+}
+
+function operationFor(fleet: FleetReader, { id }: StoredNode): OperationId {
+  return idOf(OPERATION, `release-${fleet.revision}.${id}`);
 }
 
 export interface ReleaseRequest extends ReleaseReservation {
