@@ -49,7 +49,12 @@ export const baremetalModule: Module = {
     provideController(MANAGER_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
       const { journal, clock } = environment;
-      return new ManagerGateway({ journal, clock, kinds: composition.operationKinds, leases: runtime.get(MANAGER_LEASES) });
+      return new ManagerGateway({
+        journal,
+        clock,
+        kinds: composition.operationKinds,
+        leases: runtime.get(MANAGER_LEASES),
+      });
     }),
   ],
   controllers: (runtime) => [

@@ -75,6 +75,7 @@ export const baremetalBuild: OperationKind = {
     };
   },
 
+  // Of all kinds here: asking each of them would find the same items.
   itemsToWake: (fleet, change) => itemsToWake(fleet, change),
 };
 

@@ -36,7 +36,6 @@ import {
   type Teardown,
   type TeardownFinisher,
 } from './teardown.ts';
-import { itemsToWake } from './wake.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 /** A machine that nobody acts on for long is cleaned all the same, once somebody does. */
@@ -151,7 +150,6 @@ function teardownKind(name: string, because: string): OperationKind {
       }),
     task: (_fleet, item) => composeTeardownTask(item),
     handleTaskAnswer: (fleet, item, answer, nowMs) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
-    itemsToWake: (fleet, change) => itemsToWake(fleet, change),
   };
 }
 
