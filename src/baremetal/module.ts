@@ -1,8 +1,10 @@
 // The Module value of bare metal: everything that it contributes to the program.
 import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
+import { capacityRoute } from './capacity/routes.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { bucketOf, NODE, NODES_BY_SITE, type Node } from './model.ts';
+import { nodeRoutes } from './nodes/routes.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION, RESERVATION_REPRESENTATION } from './representations.ts';
 import { baremetalSentences } from './sentences.ts';
 
@@ -23,4 +25,5 @@ export const baremetalModule: Module = {
   sentences: [baremetalSentences],
   representations: () => [NODE_REPRESENTATION, RESERVATION_REPRESENTATION, MANAGER_REPRESENTATION],
   metrics: [NODES_METRIC],
+  routes: () => [...nodeRoutes, capacityRoute],
 };
