@@ -14,7 +14,7 @@ import { accept, isJournalAway, refuse, type Decision } from '../../journal/inde
 import { NODE } from '../model.ts';
 import { NODE_REPRESENTATION } from '../representations.ts';
 import { findWarnings } from './warnings.ts';
-import { enrolNode, ENROLMENTS, type Enrolment, type Enroller, type NodeSpec } from './enrol.ts';
+import { denyOtherSite, enrolNode, ENROLMENTS, type Enrolment, type Enroller, type NodeSpec } from './enrol.ts';
 
 /** Nodes of one commit: other decisions wait a few milliseconds for it. */
 const NODES_PER_COMMIT = 250;
@@ -40,7 +40,8 @@ export async function enrolNodes(
   const { body: lines, caller } = call;
   const enroller: Enroller = { by: caller.name, nowMs: world.clock.nowMs(), callerSite: caller.site };
   const request: EnrolRequest = { call, enroller };
-  const checked = denyTwice(lines) ?? (await checkAll(lines, request, world));
+  const denied = denyOtherSites(lines, caller.site) ?? denyTwice(lines);
+  const checked = denied ?? (await checkAll(lines, request, world));
   if ('code' in checked) return refusalAnswer(checked);
   const counts: EnrolmentCounts = { created: 0, revived: 0, changed: 0, unchanged: 0 };
   for (let at = 0; at < lines.length; at += NODES_PER_COMMIT) {
@@ -53,6 +54,14 @@ export async function enrolNodes(
 interface EnrolRequest {
   readonly call: Pick<Call, 'caller' | 'authority'>;
   readonly enroller: Enroller;
+}
+
+function denyOtherSites(lines: readonly Line[], callerSite: string | undefined): Refusal | undefined {
+  for (const { line, value } of lines) {
+    const denied = denyOtherSite(value, callerSite);
+    if (denied !== undefined) return refuseLine(denied, line);
+  }
+  return undefined;
 }
 
 function denyTwice(lines: readonly Line[]): Refusal | undefined {

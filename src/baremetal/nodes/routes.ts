@@ -3,7 +3,6 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   bulk,
-  createRoute,
   editRoute,
   ID,
   listAnswer,
@@ -11,6 +10,7 @@ import {
   listResources,
   optionalFields,
   read,
+  refusalAnswer,
   renderCommitted,
   scansFleet,
   showRoute,
@@ -40,6 +40,7 @@ import {
 import { NODE_REPRESENTATION } from '../representations.ts';
 import { enrolNodes } from './bulk.ts';
 import { confirmNodeClean, createNode, deleteNode, editNode, enterMaintenance, leaveMaintenance } from './decide.ts';
+import { denyOtherSite } from './enrol.ts';
 import type { ChangeNote } from './transitions.ts';
 
 const LISTING: Listing<'node', Node> = {
@@ -132,12 +133,29 @@ export const nodeRoutes: readonly Route[] = [
       listResources(fleet, LISTING, excludeRemoved(fleet, call), redactorFor(call.caller, fleet)),
   }),
   showRoute(NODES, { scope: 'site', forProjects: true }),
-  createRoute(NODES, {
+  write({
+    method: 'POST',
+    path: NODES.path,
+    tag: NODES.plural,
     about: 'Create a node: enrol a machine, which is free from then on',
     access: 'operator',
     scope: 'site',
+    asksForNames: true,
     body: Spec,
-    decide: (fleet, body, { callerSite, by, nowMs }) => createNode(fleet, body, { callerSite, by, nowMs }),
+    answers: { 201: { about: 'the node', schema: NODE_REPRESENTATION.schema } },
+    handle: ({ body, caller }, { clock }) => {
+      const denied = denyOtherSite(body, caller.site);
+      if (denied !== undefined) return refusalAnswer(denied);
+      const { name } = body;
+      const enroller = { by: caller.name, nowMs: clock.nowMs(), callerSite: caller.site };
+      return {
+        creates: { representation: NODE_REPRESENTATION, names: [name], fieldOf: () => '/name' },
+        why: `create node ${name}`,
+        decide: (fleet) => createNode(fleet, body, enroller),
+        answer: (_, after) =>
+          renderCommitted(NODE_REPRESENTATION, after, { id: name, status: 201, location: `${NODES.path}/${name}` }),
+      };
+    },
   }),
   bulk({
     method: 'POST',
