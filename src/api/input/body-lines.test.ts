@@ -62,7 +62,7 @@ describe('a bad line', () => {
       {
         field: '/lines/2',
         line: 2,
-        problems: [{ field: '/lines/2', message: expect.stringContaining('is not JSON') }],
+        problems: [{ field: '/lines/2', message: expect.stringContaining('is not JSON') as unknown }],
       },
     ],
     ['an-unknown-field', ['{"name":"a","Name":1}'], { field: '/lines/1/Name', line: 1 }],
