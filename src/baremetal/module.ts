@@ -2,6 +2,7 @@
 import { contribute, provide, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
+import { capacityRoute } from './capacity/routes.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
@@ -14,6 +15,7 @@ import { MANAGERS } from './managers/settings.ts';
 import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
 import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
+import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
 import { MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
 
@@ -64,5 +66,5 @@ export const baremetalModule: Module = {
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
   ],
-  routes: (runtime) => managerRoutes(runtime.get(MANAGER_GATEWAY)),
+  routes: (runtime) => [...nodeRoutes, capacityRoute, ...managerRoutes(runtime.get(MANAGER_GATEWAY))],
 };

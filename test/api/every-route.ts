@@ -7,6 +7,7 @@ import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { SAMPLE_NODES, sampleNodes } from './sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 export const CALLERS = [
@@ -196,6 +197,23 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
   'POST /api/v1/instances/:id/power': { who: forProjects(OPERATE, '- + 0'), body: { power: 'on' } },
   'GET /api/v1/gates': { who: SEE_FLEET },
+  'GET /api/v1/capacity': { who: SEE_LIST },
+  'GET /api/v1/nodes': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/nodes/:id': { who: forProjects(SEE_SITE, '+ + 0') },
+  // Enrolling names a site of one's own, or is refused.
+  'POST /api/v1/nodes': {
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
+    body: { name: 'new', site: 'central' },
+  },
+  'POST /api/v1/nodes/bulk': {
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
+    body: { name: 'new', site: 'central' },
+  },
+  'PATCH /api/v1/nodes/:id': { who: OPERATE, body: { cpus: 2 } },
+  'PUT /api/v1/nodes/:id/maintenance': { who: OPERATE, body: { reason: 'x' } },
+  'DELETE /api/v1/nodes/:id/maintenance': { who: OPERATE },
+  'POST /api/v1/nodes/:id/confirm-clean': { who: OPERATE, body: { reason: 'x' } },
+  'DELETE /api/v1/nodes/:id': { who: OPERATE },
   'GET /api/v1/alarms': { who: SEE_LIST },
   'GET /api/v1/alarms/:id': { who: SEE_SITE },
   'DELETE /api/v1/alarms/:id': { who: RULE_FLEET },
@@ -246,6 +264,7 @@ const NAMED: Readonly<Record<string, string>> = {
   alarms: 'code:central',
   settings: 'liveness',
   ...SAMPLE_NETWORK,
+  ...SAMPLE_NODES,
 };
 
 /** What is named in the trees of RESTCONF, by parameter. */
@@ -304,6 +323,7 @@ export async function prepareServer(options?: Parameters<typeof startApiTestServ
   await world.commit(
     ...newOperation({ id, ...request, items }),
     ...sampleNetwork(),
+    ...sampleNodes(),
     hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
@@ -318,8 +338,12 @@ export function requestFor(route: Route, token: string): InjectOptions {
     .split('::')
     .map((part) => part.replaceAll(/:([a-z]+)/g, (_, name: string) => IN_TREES[name] ?? named));
   const url = parts.join(':');
-  const payload = TABLE[keyOf(route)]?.body;
+  const body = TABLE[keyOf(route)]?.body;
+  const inLines = route.kind === 'bulk' && {
+    payload: `${JSON.stringify(body)}\n`,
+    headers: { 'content-type': route.bodyType ?? '' },
+  };
   // A stream is answered as soon as it begins.
   const asStream = route.kind === 'stream' && { payloadAsStream: true };
-  return { method: route.method, url, ...(payload !== undefined && { payload }), ...asStream };
+  return { method: route.method, url, ...(body !== undefined && { payload: body }), ...inLines, ...asStream };
 }
