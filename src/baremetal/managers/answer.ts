@@ -2,7 +2,14 @@
 // right nothing changes: whoever has the node by now looks at the machine and goes on from there.
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
-import { ITEM, itemOfTask, recordTaskAnswer, taskOf, type OperationKind, type StoredItem } from '../../operations/index.ts';
+import {
+  ITEM,
+  itemOfTask,
+  recordTaskAnswer,
+  taskOf,
+  type OperationKind,
+  type StoredItem,
+} from '../../operations/index.ts';
 import type { IsLeaseLive } from './leases.ts';
 import type { AnswerRequest, AnswerResponse } from './messages.ts';
 import { denyUnlessManages, denyUnlessTenured } from './right.ts';

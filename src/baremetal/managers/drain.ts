@@ -1,14 +1,6 @@
 // The operation `manager-drain`: a manager that is alive gives its nodes away. They are offered to the others, idle ones at once and busy ones after
 // their step, and it is done when none is left. It acts on no machine.
-import {
-  idOf,
-  mark,
-  put,
-  type AppliedChange,
-  type Change,
-  type FleetReader,
-  type Reason,
-} from '../../fleet/index.ts';
+import { idOf, mark, put, type AppliedChange, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
   newOperation,
@@ -57,7 +49,12 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): RecordSt
   if (nodes > 0) return wait(item, waitReason(fleet, id, nodes));
   mark('manager-drained');
   const { draining, ...doc } = manager.doc;
-  const empty: Manager = { ...doc, draining: { ...draining, emptyAtMs: nowMs }, changedBy: DRAINER, changedAtMs: nowMs };
+  const empty: Manager = {
+    ...doc,
+    draining: { ...draining, emptyAtMs: nowMs },
+    changedBy: DRAINER,
+    changedAtMs: nowMs,
+  };
   return record(
     item,
     { state: 'done', step: STEP },

@@ -232,7 +232,8 @@ export class ManagerGateway {
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
       if (kind === MANAGER.name) this.wakeAll();
-      else if (kind === NODE.name) for (const side of [before, after]) this.#wake((side?.doc as Node | undefined)?.manager);
+      else if (kind === NODE.name)
+        for (const side of [before, after]) this.#wake((side?.doc as Node | undefined)?.manager);
       else if (kind === ITEM.name) {
         for (const side of [before, after]) {
           const doc = side?.doc as Item | undefined;

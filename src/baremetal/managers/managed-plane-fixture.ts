@@ -58,7 +58,11 @@ export const workKind: OperationKind = {
   task: (_fleet, item) => ({ kind: item.doc.step, args: { image: 'debian' } }),
   handleTaskAnswer: (fleet, item, { outcome, problems }, nowMs): RecordStep => {
     if (outcome === 'failed')
-      return record(item, { state: 'failed', step: item.doc.step, reason: { code: 'failed', problems: problems ?? [] } });
+      return record(item, {
+        state: 'failed',
+        step: item.doc.step,
+        reason: { code: 'failed', problems: problems ?? [] },
+      });
     return advanceWork(fleet, item, nowMs);
   },
 };
@@ -67,7 +71,8 @@ function advanceWork(fleet: FleetReader, item: StoredItem, nowMs: number): Recor
   const { step, target } = item.doc;
   const found = findNodeOf(fleet, target);
   const next = workKind.steps[workKind.steps.indexOf(step) + 1];
-  const changes = step === 'deploy' && found !== undefined ? [change(finishDeploy(found, { by: 'work', nowMs }), found.id)] : [];
+  const changes =
+    step === 'deploy' && found !== undefined ? [change(finishDeploy(found, { by: 'work', nowMs }), found.id)] : [];
   return next === undefined
     ? record(item, { state: 'done', step }, { changes })
     : record(item, { state: 'running', step: next }, { changes });
@@ -121,7 +126,8 @@ export class ManagedPlane {
       for (const invariant of journal.fleet.registry.invariants)
         for (const broken of invariant.check(journal.fleet, applied))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
-      for (const { kind, after } of applied) if (kind === MANAGER.name) this.#noteLoss(after?.doc as Manager | undefined);
+      for (const { kind, after } of applied)
+        if (kind === MANAGER.name) this.#noteLoss(after?.doc as Manager | undefined);
     });
     await journal.open();
     const kinds = this.#kinds;
@@ -188,9 +194,7 @@ export class ManagedPlane {
     const { leaseEpoch } = this.manager(manager);
     const used = { state: 'active', power: 'on', epoch: 1, manager, managerEpoch: leaseEpoch, ...facts } as const;
     const data = used.state === 'reserved' ? {} : { dirty: true as const };
-    await this.commit(
-      ...ids.map((id) => put(NODE, idOf(NODE, id), node({ instance: `of-${id}`, ...data, ...used }))),
-    );
+    await this.commit(...ids.map((id) => put(NODE, idOf(NODE, id), node({ instance: `of-${id}`, ...data, ...used }))));
   }
 
   /** Has a node deployed, in the commit that begins it. */
@@ -201,7 +205,15 @@ export class ManagedPlane {
       const found = fleet.get(NODE, idOf(NODE, id));
       if (found === undefined) throw new Error(`there is no node ${id}`);
       const items = [{ key: id, target: { kind: NODE.name, id }, step: 'deploy', state: 'running' as const }];
-      const began = newOperation({ id: operation, kind: 'work', title: id, by: 'test', nowMs, deadlineMs: 10 ** 9, items });
+      const began = newOperation({
+        id: operation,
+        kind: 'work',
+        title: id,
+        by: 'test',
+        nowMs,
+        deadlineMs: 10 ** 9,
+        items,
+      });
       return accept([change(beginDeploy(found, { by: 'test', nowMs }), id), ...began], null);
     });
     return operation;

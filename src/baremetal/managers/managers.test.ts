@@ -101,7 +101,8 @@ describe('a manager that is lost', () => {
     const tookMs = await measure(plane, 'all are owned', () => plane.nodesOf('m1').length === 0);
     expect(tookMs).toBeLessThanOrEqual(20_000);
     expect([plane.nodesOf('m2').length, plane.nodesOf('m3').length]).toEqual([150, 150]);
-    for (const id of idsOf(100, 'm1-')) expect(plane.node(id)).toMatchObject({ epoch: 2, state: 'active', power: 'on' });
+    for (const id of idsOf(100, 'm1-'))
+      expect(plane.node(id)).toMatchObject({ epoch: 2, state: 'active', power: 'on' });
     for (const id of [...idsOf(100, 'm2-'), ...idsOf(100, 'm3-')]) expect(plane.node(id).epoch).toBe(1);
     expect(plane.calls()).toEqual([]);
     expect(alarmsOf(plane)).toEqual(['manager-lost:m1']);

@@ -26,7 +26,9 @@ const TENURE = { holder: HOLDER, leaseEpoch: LEASE_EPOCH };
 export const REGISTER_REQUEST = strictObject({
   holder: HOLDER,
   version: Type.String({ minLength: 1, maxLength: 100 }),
-  host: Type.Optional(Type.String({ maxLength: 200, description: 'the host that it runs on: scaling that in drains it first' })),
+  host: Type.Optional(
+    Type.String({ maxLength: 200, description: 'the host that it runs on: scaling that in drains it first' }),
+  ),
   site: Type.Optional(ID),
 });
 export type RegisterRequest = Static<typeof REGISTER_REQUEST>;
@@ -65,7 +67,9 @@ export const TASKS_MAX = 256;
 
 export const TASKS_QUERY = strictObject({
   ...TENURE,
-  digest: Type.Optional(Type.String({ maxLength: 100, description: 'of the tasks that it has: waits until they differ' })),
+  digest: Type.Optional(
+    Type.String({ maxLength: 100, description: 'of the tasks that it has: waits until they differ' }),
+  ),
   waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: TASKS_WAIT_MAX_MS })),
 });
 export type TasksQuery = Static<typeof TASKS_QUERY>;
@@ -121,13 +125,15 @@ export const ANSWER_REQUEST = strictObject({
 
 /** What came of a task, with the right by which it was done. */
 export interface AnswerRequest extends TenureRequest, TaskAnswer {
-  readonly node?: string;
-  readonly nodeEpoch?: number;
-  readonly instance?: string;
+  readonly node?: string | undefined;
+  readonly nodeEpoch?: number | undefined;
+  readonly instance?: string | undefined;
 }
 
 export const ANSWER_RESPONSE = Type.Object({
-  result: Type.Enum(['recorded', 'stale'], { description: '`stale`: no operation waits for it any more, also when it is repeated' }),
+  result: Type.Enum(['recorded', 'stale'], {
+    description: '`stale`: no operation waits for it any more, also when it is repeated',
+  }),
 });
 export type AnswerResponse = Static<typeof ANSWER_RESPONSE>;
 

@@ -87,7 +87,8 @@ function registerRoute(gateway: ManagerGateway): Route {
     method: 'PUT',
     path: ONE,
     onFollower: 'forward',
-    about: 'Register a manager of bare-metal nodes under a lease of its name; repeated by the same process, it renews it',
+    about:
+      'Register a manager of bare-metal nodes under a lease of its name; repeated by the same process, it renews it',
     body: REGISTER_REQUEST,
     answers: { 200: { about: 'the lease', schema: LEASE_RESPONSE } },
     handle: async (call, world) => toAnswer(await gateway.register(callerOf(call, world), call.body)),
@@ -205,7 +206,8 @@ function drainRoute(): Route {
     ...BY_OPERATORS,
     method: 'POST',
     path: `${ONE}/drain`,
-    about: 'Have a manager give its nodes to the others, which acts on no machine; repeated, it answers the same operation',
+    about:
+      'Have a manager give its nodes to the others, which acts on no machine; repeated, it answers the same operation',
     body: DRAIN_REQUEST,
     answers: { 202: { about: 'the operation', schema: strictObject({ operation: Type.String() }) } },
     handle: ({ params, body, caller }, { clock, ids }) => {

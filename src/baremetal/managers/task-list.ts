@@ -45,7 +45,10 @@ function taskFor(
   return isManaged ? { ...named, ...nodeFacts(node.id, node.doc) } : named;
 }
 
-function nodeFacts(node: string, { epoch: nodeEpoch, instance, inventory }: Node): Omit<ManagerTask, 'id' | 'kind' | 'args'> {
+function nodeFacts(
+  node: string,
+  { epoch: nodeEpoch, instance, inventory }: Node,
+): Omit<ManagerTask, 'id' | 'kind' | 'args'> {
   return { node, nodeEpoch, inventory, ...(instance !== undefined && { instance }) };
 }
 
