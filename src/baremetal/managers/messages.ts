@@ -125,9 +125,9 @@ export const ANSWER_REQUEST = strictObject({
 
 /** What came of a task, with the right by which it was done. */
 export interface AnswerRequest extends TenureRequest, TaskAnswer {
-  readonly node?: string;
-  readonly nodeEpoch?: number;
-  readonly instance?: string;
+  readonly node?: string | undefined;
+  readonly nodeEpoch?: number | undefined;
+  readonly instance?: string | undefined;
 }
 
 export const ANSWER_RESPONSE = Type.Object({
