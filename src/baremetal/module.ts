@@ -1,8 +1,26 @@
 // The Module value of bare metal: everything that it contributes to the program.
-import { contribute, provide, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
+import {
+  contribute,
+  hideKind,
+  provide,
+  provideController,
+  type DocumentMetric,
+  type Module,
+} from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
+import { BUILDERS } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
+import { baremetalBuild } from './builder/build-operation.ts';
+import { baremetalDelete, baremetalRelease } from './builder/delete-operation.ts';
+import { nodeBuilder } from './builder/node-builder.ts';
+import { baremetalPower } from './builder/power-operation.ts';
+import { builderSentences } from './builder/sentences.ts';
 import { capacityRoute } from './capacity/routes.ts';
+import { SimulatedInventory } from './drivers/simulated/inventory-driver.ts';
+import { MACHINE, simulatedModel } from './drivers/simulated/model.ts';
+import { CALL_REPRESENTATION, FAULT_REPRESENTATION } from './drivers/simulated/representations.ts';
+import { simulatedInventoryRoutes } from './drivers/simulated/routes.ts';
+import { SIMULATED_INVENTORY } from './drivers/simulated/settings.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
@@ -10,6 +28,7 @@ import { managerEvacuator } from './managers/evacuator.ts';
 import { ManagerGateway } from './managers/gateway.ts';
 import { ManagerLeases } from './managers/leases.ts';
 import { managerRoutes } from './managers/routes.ts';
+import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
 import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
@@ -17,7 +36,7 @@ import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.t
 import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
-import { MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
+import { INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };
 
@@ -39,14 +58,26 @@ const MANAGERS_METRIC: DocumentMetric<Manager> = {
 
 export const baremetalModule: Module = {
   name: 'baremetal',
-  models: () => [baremetalModel],
-  settings: [MANAGERS],
-  operationKinds: () => [managerDrainKind],
-  contributions: [contribute(SITE_USES, NODES_OF_SITE), contribute(EVACUATORS, managerEvacuator)],
-  sentences: [baremetalSentences, managerSentences],
-  representations: () => [NODE_REPRESENTATION, RESERVATION_REPRESENTATION, MANAGER_REPRESENTATION],
+  models: () => [baremetalModel, simulatedModel],
+  settings: [MANAGERS, SIMULATED_INVENTORY],
+  operationKinds: () => [managerDrainKind, baremetalBuild, baremetalDelete, baremetalRelease, baremetalPower],
+  contributions: [
+    contribute(SITE_USES, NODES_OF_SITE),
+    contribute(EVACUATORS, managerEvacuator),
+    contribute(BUILDERS, nodeBuilder),
+  ],
+  sentences: [baremetalSentences, managerSentences, builderSentences],
+  representations: () => [
+    NODE_REPRESENTATION,
+    RESERVATION_REPRESENTATION,
+    MANAGER_REPRESENTATION,
+    FAULT_REPRESENTATION,
+    CALL_REPRESENTATION,
+  ],
+  hiddenKinds: [hideKind(MACHINE)],
   metrics: [NODES_METRIC, MANAGERS_METRIC],
   services: [
+    provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),
     provide(MANAGER_LEASES, ({ environment: { clock } }) => new ManagerLeases(clock)),
     provideController(MANAGER_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
@@ -66,5 +97,13 @@ export const baremetalModule: Module = {
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
   ],
-  routes: (runtime) => [...nodeRoutes, capacityRoute, ...managerRoutes(runtime.get(MANAGER_GATEWAY))],
+  routes: (runtime) => {
+    const { isLive: isLeaseLive } = runtime.get(MANAGER_LEASES);
+    return [
+      ...nodeRoutes,
+      capacityRoute,
+      ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
+      ...simulatedInventoryRoutes((fleet, call) => denyUnlessManages(fleet, { ...call, isLeaseLive })),
+    ];
+  },
 };

@@ -1,9 +1,11 @@
 // A small control plane for tests of instances on nodes: managers that carry out what they are given in one go, machines that are simulated, and every
 // invariant checked after every commit.
-import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { ALARM } from '../../alarms/index.ts';
+import { idOf, put, SETTING, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { TestWorld, type StartedServer } from '../../hosts/world-fixture.ts';
 import { createInstances, INSTANCE, type CreateInstances, type Flavor, type Instance } from '../../instances/index.ts';
 import { Builders } from '../../instances/builder.ts';
+import { previewInstances } from '../../instances/build/create.ts';
 import { deleteInstances } from '../../instances/delete/request.ts';
 import { hostBuilder } from '../../instances/host-builder.ts';
 import { createCommand, fixtureF, flavor, KINDS, MODELS } from '../../instances/reference-fixture.ts';
@@ -11,7 +13,9 @@ import { PORT, type Port } from '../../network/index.ts';
 import { NetworkDriver, SimulatedNetwork, simulatedBackEnds } from '../../network/runtime.ts';
 import type { Decision } from '../../journal/index.ts';
 import {
+  cancelOperation,
   OPERATION,
+  retryOperation,
   type Driver,
   type OperationId,
   type OperationKind,
@@ -40,7 +44,6 @@ import { ClaimsDriver } from '../reservations/claims-driver.ts';
 import { reservationRelease } from '../reservations/release-operation.ts';
 import { reserveNode, type ReserveAnswer } from '../reservations/reserve.ts';
 import type { MachineAction } from '../drivers/inventory.ts';
-import { SETTING } from '../../fleet/index.ts';
 import { baremetalBuild } from './build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
 import { nodeBuilder } from './node-builder.ts';
@@ -56,6 +59,10 @@ export const NODE_KINDS: ReadonlyMap<string, OperationKind> = new Map([
 ]);
 
 export const NODE_MODELS = [...MODELS, baremetalModel, simulatedModel];
+
+/** A minute and a half. */
+const QUIET_TICKS = 18;
+const REVISIONS_MAX = 3000;
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 
@@ -92,10 +99,12 @@ export class NodesWorld extends TestWorld {
   protected override begin({ journal, clock, ids, log }: StartedServer): OperationsController {
     const inventory = new SimulatedInventory({ journal, clock, ids });
     this.#simulated = inventory;
+    // An inventory that answers at once is not too late: sleeps of tests are over at once.
+    const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => new Promise<void>(() => undefined) };
     const network = new SimulatedNetwork({ clock, emit: () => undefined });
     const drivers = new Map<string, Driver>([
       ['network', new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials: () => true })],
-      [CLAIMS_DRIVER, new ClaimsDriver({ clock, inventories: new Map([['simulated', inventory]]) })],
+      [CLAIMS_DRIVER, new ClaimsDriver({ clock: patient, inventories: new Map([['simulated', inventory]]) })],
     ]);
     return new OperationsController({ journal, clock, kinds: NODE_KINDS, drivers, log });
   }
@@ -145,8 +154,21 @@ export class NodesWorld extends TestWorld {
     return this.fleet.get(PORT, idOf(PORT, id))?.doc;
   }
 
+  nodesOf(manager: string): string[] {
+    return [...this.fleet.all(NODE)].filter(({ doc }) => doc.manager === manager).map(({ id }) => id);
+  }
+
+  alarms(): string[] {
+    return [...this.fleet.all(ALARM)].map(({ doc }) => `${doc.reason.code}: ${String(doc.reason['node'])}`);
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.commit((fleet) => cancelOperation(fleet, { id, kinds: NODE_KINDS, nowMs: this.nowMs }));
+  }
+
   calls(): MachineCallNote[] {
-    return Array.from(this.fleet.all(MACHINE_CALL), ({ doc }) => doc);
+    const notes = [...this.fleet.all(MACHINE_CALL)];
+    return notes.sort((one, other) => one.revision - other.revision).map(({ doc }) => doc);
   }
 
   /** `deploy n1 for db by m1` */
@@ -177,6 +199,20 @@ export class NodesWorld extends TestWorld {
     return this.refusal((fleet) => createInstances(fleet, command, BUILDERS));
   }
 
+  async preview(facts: Partial<CreateInstances>): Promise<ReturnType<typeof previewInstances>> {
+    const command = createCommand(this.operation(), this.nowMs, { flavor: 'metal', name: 'db', ...facts });
+    return previewInstances(this.fleet, command, BUILDERS);
+  }
+
+  async retry(id: string): Promise<void> {
+    await this.commit((fleet) => retryOperation(fleet, { id, kinds: NODE_KINDS, nowMs: this.nowMs }));
+  }
+
+  /** What the machine of a node is doing. */
+  machine(node: string): string {
+    return readMachine(this.fleet, node, this.nowMs).state;
+  }
+
   async delete(id: string): Promise<OperationId> {
     const command = { ids: [id], operation: this.operation(), by: 'ann', nowMs: this.nowMs, deadlineMs: 10 ** 8 };
     return (await this.commit((fleet) => deleteInstances(fleet, command, BUILDERS))).operation;
@@ -193,9 +229,19 @@ export class NodesWorld extends TestWorld {
     for (const name of this.running) await this.manage(name);
   }
 
+  /** Machines are at work for a while without a commit, and what failed is tried again after a pause. */
+  override async settle(): Promise<void> {
+    for (let quiet = 0; quiet < QUIET_TICKS; quiet += 1) {
+      const before = this.fleet.revision;
+      await this.tick();
+      if (this.fleet.revision !== before) quiet = -1;
+      if (this.fleet.revision > REVISIONS_MAX) throw new Error(`it does not come to rest: ${this.open().join('; ')}`);
+    }
+  }
+
   async manage(name: string): Promise<void> {
     await this.#acquire(name);
-    for (const task of listTasks(this.fleet, NODE_KINDS, name)) await this.#carryOut(name, task);
+    for (const task of this.tasks(name)) await this.#carryOut(name, task);
   }
 
   async #acquire(name: string): Promise<void> {
@@ -240,6 +286,22 @@ export class NodesWorld extends TestWorld {
     return answer.kind === 'allocating' ? undefined : { outcome: 'done' };
   }
 
+  tasks(manager: string): ManagerTask[] {
+    return listTasks(this.fleet, NODE_KINDS, manager);
+  }
+
+  /** The task of a kind, as a manager that is slow has it. */
+  task(manager: string, kind: string): ManagerTask {
+    const found = this.tasks(manager).find((task) => task.kind === kind);
+    if (found === undefined) throw new Error(`${manager} has no task ${kind}`);
+    return found;
+  }
+
+  /** The request of a reserve task, sent by its manager; its answer to the task is not. */
+  async reserveFor({ args }: ManagerTask, manager: string) {
+    return this.reserve({ ...(args['request'] as ReservationBody), manager });
+  }
+
   async reserve(body: ReservationBody) {
     const request = parseReservationBody(body);
     if (!('requirements' in request)) throw new Error('the request is malformed');
@@ -266,7 +328,8 @@ export class NodesWorld extends TestWorld {
     const action = task.kind as MachineAction;
     const status = readMachine(this.fleet, node, this.nowMs);
     if (isDone(action, status, instance)) return { outcome: 'done' };
-    if (status.state === 'deploying' || status.state === 'cleaning') return undefined;
+    const isUnderWay = { deploy: status.state === 'deploying', clean: status.state === 'cleaning' }[action as string];
+    if (isUnderWay === true) return undefined;
     const call = { node, nodeEpoch, instance, action, manager, args: { ...args, task: id } };
     const command = { call, note: `call-${String((this.#notes += 1)).padStart(6, '0')}`, nowMs: this.nowMs };
     const deny = (fleet: FleetReader): Refusal | undefined =>
@@ -276,6 +339,7 @@ export class NodesWorld extends TestWorld {
     const { outcome } = answer;
     if (outcome.kind === 'stale') return undefined;
     if (outcome.kind === 'failed') return { outcome: 'failed', problems: [outcome.reason.code] };
+    if (action !== 'deploy' && action !== 'clean') return { outcome: 'done' };
     const after = readMachine(this.fleet, node, this.nowMs);
     if (after.state === 'failed') return { outcome: 'failed', problems: [`${action}-failed`] };
     return after.state === 'deploying' || after.state === 'cleaning' ? undefined : { outcome: 'done' };
