@@ -52,6 +52,7 @@ export function renderCommitted<K extends string, D extends AnyDoc>(
 const LISTED_BY: Readonly<Record<string, string>> = {
   alarm: 'muster alarms',
   item: 'muster operations list',
+  node: 'muster baremetal nodes list',
   token: 'muster token list',
 };
 

@@ -34,11 +34,12 @@ export type { Resource } from './resource.ts';
 export { isBound, ANONYMOUS, permits, canSeeProject, canSeeSite } from './role.ts';
 export { redactorFactory } from './redactor.ts';
 export type { Redactor, RedactorFor } from './redactor.ts';
-export type { Caller } from './role.ts';
+export type { Caller, Projects } from './role.ts';
 export { inTurns } from './in-turns.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
 export {
   BY_ID,
+  bulk,
   strictObject,
   HOST_MARK,
   HOST_REF,

@@ -2,13 +2,13 @@
 // is rendered to text once, however often it is read.
 import { Type, type TObject, type TProperties } from 'typebox';
 import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
-import { canSeeProject, canSeeSite, type Caller } from './role.ts';
+import { canSeeProject, canSeeSite, type Caller, type Projects } from './role.ts';
 import type { Redactor } from './redactor.ts';
 
 export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
 
-/** The project that has it; `true` for what every project may see, undefined for what none may. */
-export type ProjectOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | true | undefined;
+/** Which projects have it, or may see it. */
+export type ProjectOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => Projects;
 
 export interface Representation<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<K, D>;

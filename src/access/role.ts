@@ -43,7 +43,10 @@ export function canSeeSite(caller: Caller, site: string | undefined): boolean {
   return caller.site === undefined || caller.site === site;
 }
 
-/** Whether the caller may see something of this project; `true` is shared with all projects, and undefined belongs to none. */
-export function canSeeProject(caller: Caller, project: string | true | undefined): boolean {
-  return caller.project === undefined || project === true || project === caller.project;
+/** The projects that have something: one or several; `true` when all may see it, undefined when none may. */
+export type Projects = string | readonly string[] | true | undefined;
+
+export function canSeeProject(caller: Caller, projects: Projects): boolean {
+  if (caller.project === undefined || projects === true) return true;
+  return Array.isArray(projects) ? projects.includes(caller.project) : projects === caller.project;
 }

@@ -118,6 +118,20 @@ export interface StreamAnswer {
 
 type MaybePromise<T> = T | Promise<T>;
 
+/** `application/x-ndjson`: a JSON text a line. It is read as it comes, forwarded as it comes, and never kept as text. */
+export type BodyType = 'application/json' | 'application/x-ndjson';
+
+export interface LineLimits {
+  readonly countMax: number;
+  readonly bytesMax: number;
+}
+
+/** A line of a body, counted from 1. Empty lines count and are left out. */
+export interface BodyLine<B = unknown> {
+  readonly line: number;
+  readonly value: B;
+}
+
 /** What every route says of itself. */
 export interface RouteFields {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -141,9 +155,18 @@ export interface RouteFields {
   readonly dialect?: 'restconf';
   readonly params?: TObject;
   readonly query?: TObject;
+  /** Of the body; of each line where it comes in lines. */
   readonly body?: TSchema;
+  /** JSON unless said. */
+  readonly bodyType?: BodyType;
   /** For a body that may be larger than those of others. */
   readonly bodyBytesMax?: number;
+  /** For a body that may take longer than those of others until its last byte is there. */
+  readonly bodyTimeMs?: number;
+  /** For an answer that may take longer than those of others, from the last byte of the body on: a server that forwards the call waits for it. */
+  readonly answerTimeMs?: number;
+  /** Of a body that comes in lines. */
+  readonly lines?: LineLimits;
   /** Makes, or would make, something by a name of the caller's choice: callers who try out names are stopped here. */
   readonly asksForNames?: true;
   /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
@@ -181,7 +204,14 @@ export type Route = RouteFields &
         readonly kind: 'stream';
         readonly handle: (call: Call, world: RouteContext) => MaybePromise<StreamAnswer | HandlerResult>;
       }
+    | (BulkLimits & {
+        readonly kind: 'bulk';
+        readonly handle: (call: Call, world: RouteContext) => Promise<HandlerResult>;
+      })
   );
+
+/** What a body in lines takes: none of it has a usual size. */
+type BulkLimits = Required<Pick<RouteFields, 'body' | 'bodyBytesMax' | 'bodyTimeMs' | 'answerTimeMs' | 'lines'>>;
 
 interface Schemas<P extends TObject, Q extends TObject, B extends TSchema> {
   readonly params?: P;
@@ -219,6 +249,25 @@ export function stream<P extends TObject, Q extends TObject, B extends TSchema>(
     ...(route as unknown as RouteFields & { handle: () => MaybePromise<StreamAnswer | HandlerResult> }),
     kind: 'stream',
   };
+}
+
+/**
+ * Changes the fleet by many commits. The handler gets all lines, each checked against the schema, once the last one is there: a body that is cut
+ * or has a bad line changes nothing. Repeating a call that was interrupted has to complete it; so there is no Idempotency-Key.
+ */
+export function bulk<P extends TObject, Q extends TObject, B extends TSchema>(
+  route: Omit<RouteFields, 'params' | 'query' | 'body' | 'bodyType'> &
+    Schemas<P, Q, B> &
+    Omit<BulkLimits, 'body'> & {
+      readonly body: B;
+      readonly handle: (
+        call: Call<Static<P>, Static<Q>, readonly BodyLine<Static<B>>[]>,
+        world: RouteContext,
+      ) => Promise<HandlerResult>;
+    },
+): Route {
+  const fields = route as unknown as RouteFields & BulkLimits & { handle: () => Promise<HandlerResult> };
+  return { ...fields, bodyType: 'application/x-ndjson', kind: 'bulk' };
 }
 
 /** An object that allows its own fields only: everything else is refused by name. */

@@ -6,6 +6,7 @@ import {
   canSeeProject,
   canSeeSite,
   type Caller,
+  type Projects,
   type Redactor,
   type Representation,
 } from '../access/index.ts';
@@ -34,7 +35,7 @@ interface ChangeJson {
 /** Whose a document is. */
 interface Ownership {
   readonly site: string | undefined;
-  readonly project: string | true | undefined;
+  readonly project: Projects;
 }
 
 function ownershipOf(

@@ -1,8 +1,9 @@
 // Forwards a write from a follower to the lease holder, with the caller's own token, idempotency key and request id. It is forwarded
-// once: a second follower refuses it.
+// once: a second follower refuses it. A body in lines is forwarded as it comes: what the caller does not send, or cuts, does not arrive there.
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
 import { describeCertificateError } from './certificate-error.ts';
+import type { BodyStream } from './input/body-stream.ts';
 import { HttpProblem, noHolderProblem, unavailableProblem } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';
@@ -44,8 +45,12 @@ export interface ForwardRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
-  readonly body: unknown;
+  readonly body?: unknown;
+  /** Instead of a body that is there. */
+  readonly stream?: BodyStream;
   readonly requestId: string;
+  /** For a call that may take longer than others. */
+  readonly timeoutMs?: number;
 }
 
 export class Forwarder {
@@ -94,12 +99,15 @@ export class Forwarder {
     }
     const over = new AbortController();
     const succeeded = this.#abortOnNewHolder(holder, over.signal);
+    const { stream, timeoutMs = FORWARD_TIMEOUT_MS } = request;
+    const sent = stream === undefined ? undefined : new RelayedBody(stream);
     try {
       const answer = await fetch(target, {
         method: request.method,
         headers,
         redirect: 'manual',
-        signal: AbortSignal.any([AbortSignal.timeout(FORWARD_TIMEOUT_MS), succeeded]),
+        signal: AbortSignal.any([AbortSignal.timeout(timeoutMs), succeeded]),
+        ...(sent !== undefined && { body: sent.chunks, duplex: 'half' }),
         ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
       });
       const back: Record<string, string> = {};
@@ -109,6 +117,8 @@ export class Forwarder {
       }
       return { status: answer.status, headers: back, body: await answer.text() };
     } catch (error) {
+      // The caller's own fault, not the holder's.
+      if (sent?.problem !== undefined) throw sent.problem;
       this.#cachedLease = undefined;
       throw holderUnreachable(error, holder.url);
     } finally {
@@ -130,6 +140,29 @@ export class Forwarder {
     };
     void look();
     return succeeded.signal;
+  }
+}
+
+/** A body on its way: what was wrong with it is remembered, since the call that it is part of fails in other words. */
+class RelayedBody {
+  readonly chunks: BodyStream;
+  #problem: HttpProblem | undefined;
+
+  constructor(source: BodyStream) {
+    this.chunks = this.#relay(source);
+  }
+
+  get problem(): HttpProblem | undefined {
+    return this.#problem;
+  }
+
+  async *#relay(source: BodyStream): BodyStream {
+    try {
+      yield* source;
+    } catch (error) {
+      if (error instanceof HttpProblem) this.#problem = error;
+      throw error;
+    }
   }
 }
 

@@ -96,8 +96,8 @@ function describeOperation(route: Route): object {
   };
 }
 
-function mediaOf({ dialect }: Route): string {
-  return dialect === 'restconf' ? YANG_JSON : 'application/json';
+function mediaOf({ dialect, bodyType = 'application/json' }: Route): string {
+  return dialect === 'restconf' ? YANG_JSON : bodyType;
 }
 
 function answerOf({ about, schema, type = 'application/json' }: AnswerDescription): object {
@@ -120,6 +120,7 @@ function parametersOf(where: 'path' | 'query', schema: TObject | undefined): obj
 }
 
 function headerFields(route: Route): object[] {
+  if (route.kind === 'bulk') return [];
   if (route.kind !== 'write') {
     const about = 'answer only from this revision on; waits up to 2 s for it';
     return [

@@ -1,5 +1,6 @@
 // Everything that goes wrong, as application/problem+json (RFC 9457): a stable code, a sentence that says what to do, the
 // offending field. It never shows a stack, a secret, or what an internal error said.
+import type { BodyType } from '../access/index.ts';
 import type { Problem, Refusal } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../journal/index.ts';
 import { http } from '../link/index.ts';
@@ -104,7 +105,6 @@ export function unavailableProblem(options: {
 
 /** Refusals of Fastify itself, as problems of this API. */
 const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: string, detail: string]>> = {
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'unsupported-media-type', 'Send the body as application/json.'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
     400,
     'malformed-request',
@@ -123,8 +123,13 @@ const OUTCOME_ADVICE: Readonly<Record<StoreUnavailable['outcome'], string>> = {
   unknown: 'Whether the request was carried out is not known: repeat it with the same Idempotency-Key.',
 };
 
-/** `bodyBytesMax` is what the route of the request takes. */
-export function problemOf(error: unknown, bodyBytesMax?: number): HttpProblem {
+/** What a route takes as a body. */
+interface BodyDemand {
+  readonly bytesMax?: number | undefined;
+  readonly type?: BodyType | undefined;
+}
+
+export function problemOf(error: unknown, body: BodyDemand = {}): HttpProblem {
   if (error instanceof HttpProblem) return error;
   if (error instanceof NotHolder) return noHolderProblem();
   if (error instanceof StoreUnavailable) {
@@ -137,7 +142,8 @@ export function problemOf(error: unknown, bodyBytesMax?: number): HttpProblem {
   const { code, statusCode } = error as { readonly code?: unknown; readonly statusCode?: unknown };
   const known = typeof code === 'string' ? FASTIFY_CODES[code] : undefined;
   if (known !== undefined) return new HttpProblem({ status: known[0], code: known[1], detail: known[2] });
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(bodyBytesMax);
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(body.bytesMax);
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return unsupportedMediaType(body.type);
   if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
     return new HttpProblem({
       status: statusCode,
@@ -154,6 +160,11 @@ function bodyTooLarge(bytesMax: number | undefined): HttpProblem {
   const limit = bytesMax === undefined ? '' : `: at most ${bytesMax} bytes`;
   const detail = `The body is larger than this route takes${limit}. Send less at once.`;
   return new HttpProblem({ status: 413, code: 'body-too-large', detail });
+}
+
+export function unsupportedMediaType(wanted: BodyType = 'application/json'): HttpProblem {
+  const detail = `Send the body as ${wanted}.`;
+  return new HttpProblem({ status: 415, code: 'unsupported-media-type', detail });
 }
 
 export function noHolderProblem(): HttpProblem {

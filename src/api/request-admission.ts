@@ -74,6 +74,8 @@ export interface RequestAdmissionOptions {
 }
 
 const CATCH_UP_MS = 2000;
+/** Whoever reads the body of a route with a time of its own notices first, and answers in its own words. */
+const BODY_GRACE_MS = 5000;
 
 interface NextSteps {
   readonly done: (error?: Error) => void;
@@ -108,6 +110,8 @@ export class RequestAdmission {
         const known = this.#admit(route, request);
         setCaller(admitted, known);
         if (known !== undefined) this.#count(admitted, known.usage);
+        if (route.bodyTimeMs !== undefined)
+          this.#options.connections.allowBodyTime(request.raw.socket, route.bodyTimeMs + BODY_GRACE_MS);
       } catch (error) {
         done(error as Error);
         return;
@@ -115,7 +119,7 @@ export class RequestAdmission {
       done();
     };
     return (request, _, done) => {
-      const wanted = route.kind === 'write' ? undefined : request.headers['muster-revision'];
+      const wanted = isWriting(route) ? undefined : request.headers['muster-revision'];
       if (wanted === undefined) pass(request, done);
       else
         pass(
@@ -268,7 +272,11 @@ function malformedRevision(wanted: string | string[]): HttpProblem | undefined {
 }
 
 export function isForwarded(route: Route): boolean {
-  return (route.onFollower ?? (route.kind === 'write' ? 'forward' : 'answer')) === 'forward';
+  return (route.onFollower ?? (isWriting(route) ? 'forward' : 'answer')) === 'forward';
+}
+
+function isWriting({ kind }: Route): boolean {
+  return kind === 'write' || kind === 'bulk';
 }
 
 function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): void {

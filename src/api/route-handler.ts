@@ -6,6 +6,7 @@ import {
   type Answer,
   type HandlerResult,
   type Authority,
+  type BodyLine,
   type Call,
   type Route,
   type StreamAnswer,
@@ -13,10 +14,14 @@ import {
   type Write,
   type WriteOutcome,
 } from '../access/index.ts';
-import type { Refusal } from '../fleet/index.ts';
+import { compileChecker, type Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
 import type { AuditTrail } from './audit/audit-trail.ts';
-import type { Forwarder } from './forward.ts';
+import type { ForwardRequest, Forwarder } from './forward.ts';
+import { readBody } from './input/body-stream.ts';
+import { readLines } from './input/body-lines.ts';
+import type { BulkSlots } from './limits/bulk-slots.ts';
+import type { Connections } from './limits/connections.ts';
 import {
   callerOf,
   isForwarded,
@@ -47,8 +52,13 @@ export interface HandlerDependencies {
   readonly replay: AnswerReplay;
   readonly trail: AuditTrail;
   readonly workload: FairScheduler;
+  readonly bulkSlots: BulkSlots;
+  readonly connections: Connections;
   readonly signHolder?: SignHolder | undefined;
 }
+
+/** How long the rest of a body is read and thrown away after the answer. */
+const BODY_DISCARD_MS = 5000;
 
 type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
 type RouteOf<K extends Route['kind']> = Extract<Route, { kind: K }>;
@@ -88,6 +98,8 @@ function localHandlerOf(route: Route, serving: HandlerDependencies): Handler {
       return writeHandler(route, serving);
     case 'stream':
       return streamHandler(route, serving);
+    case 'bulk':
+      return bulkHandler(route, serving);
   }
 }
 
@@ -96,7 +108,8 @@ function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: Handl
   if (isForwarded(route)) {
     return async (request, reply) => {
       const { method, url, headers, body, id: requestId } = request;
-      return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
+      const sent = route.kind === 'bulk' ? streamOf(request, route) : { body };
+      return replies.relay(reply, await forwarder.forward({ method, url, headers, requestId, ...sent }));
     };
   }
   if (route.onFollower !== 'misdirect') return undefined;
@@ -185,6 +198,48 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
   };
 }
 
+/** The body as it comes, and how long the whole call may take. */
+function streamOf({ raw }: FastifyRequest, route: RouteOf<'bulk'>): Pick<ForwardRequest, 'stream' | 'timeoutMs'> {
+  return { stream: readBody(raw, route), timeoutMs: route.bodyTimeMs + route.answerTimeMs };
+}
+
+function bulkHandler(route: RouteOf<'bulk'>, serving: HandlerDependencies): Handler {
+  const { world, gate, bulkSlots, connections } = serving;
+  const callOf = compileCall(route);
+  const check = compileChecker(route.body);
+  const answer = async (request: FastifyRequest): Promise<BulkAnswer> => {
+    try {
+      const call = callOf(request);
+      demandNoIfMatch(request);
+      const lines = await readLines(readBody(request.raw, route), { limits: route.lines, check });
+      // The token may have ended while the body came.
+      gate.confirm(route, request);
+      return { answered: await route.handle({ ...call, body: lines }, world), lines };
+    } catch (error) {
+      // Its body was read: there is nothing to forward.
+      throw error instanceof NotHolder ? noHolderProblem() : error;
+    } finally {
+      // A sender that is answered before it has sent everything is read on for a while, so that it finds the answer.
+      if (!request.raw.complete) connections.allowBodyTime(request.raw.socket, BODY_DISCARD_MS);
+    }
+  };
+  return async (request, reply) => {
+    const { answered, lines } = await bulkSlots.hold(request, () => answer(request));
+    return sendAnswered(reply, answered, { ...serving, said: () => lineNamedBy(answered, lines) });
+  };
+}
+
+interface BulkAnswer {
+  readonly answered: HandlerResult;
+  readonly lines: readonly BodyLine[];
+}
+
+/** What the caller said in the line that a refusal is about: that is no secret to it. */
+function lineNamedBy(answered: HandlerResult, lines: readonly BodyLine[]): unknown {
+  const named = answered.kind === 'refuse' ? answered.refusal.facts?.['line'] : undefined;
+  return lines.find(({ line }) => line === named)?.value;
+}
+
 function isUnprepared(outcome: Outcome<WriteOutcome>): boolean {
   return outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED;
 }
@@ -197,6 +252,8 @@ function markReplayed(answer: Answer): Answer {
 interface SubmitContext {
   readonly request: FastifyRequest;
   readonly world: RouteContext;
+  /** What of the body matters to a refusal, when that is not all of it. */
+  readonly said?: (() => unknown) | undefined;
 }
 
 function submit(
@@ -204,11 +261,7 @@ function submit(
   { caller, authority }: Call,
   { request, world }: SubmitContext,
 ): ReturnType<typeof world.submit<WriteOutcome>> {
-  const ifMatch = ifMatchIn(request.headers);
-  if (ifMatch !== undefined && write.target === undefined) {
-    const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
-    throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
-  }
+  const ifMatch = write.target === undefined ? demandNoIfMatch(request) : ifMatchIn(request.headers);
   const idempotency = idempotencyIn(request, world);
   const decide = guardWrite(write, { caller, ifMatch, idempotency, redactorFor: world.redactorFor });
   const { why, operation } = write;
@@ -217,6 +270,12 @@ function submit(
     ...(why !== undefined && { why }),
     ...(operation !== undefined && { operation }),
   });
+}
+
+function demandNoIfMatch({ headers }: FastifyRequest): undefined {
+  if (ifMatchIn(headers) === undefined) return;
+  const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
+  throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
 }
 
 function compileCall(route: Route): (request: FastifyRequest) => Call {
@@ -251,23 +310,23 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
 }
 
 /** A refusal as a caller with a limited view of the fleet may see it. */
-function limitRefusal(refusal: Refusal, { request, world }: SubmitContext): Refusal {
+function limitRefusal(refusal: Refusal, { request, world, said = () => request.body }: SubmitContext): Refusal {
   const sight = world.redactorFor(callerOf(request), world.journal.fleet);
   if (sight === undefined) return refusal;
   return sight.redactRefusal(
     refusal,
-    `${JSON.stringify(request.params)} ${request.url} ${JSON.stringify(request.body ?? '')}`,
+    `${JSON.stringify(request.params)} ${request.url} ${JSON.stringify(said() ?? '')}`,
   );
 }
 
 function sendAnswered(
   reply: FastifyReply,
   answered: HandlerResult,
-  { replies, world }: HandlerDependencies,
+  { replies, world, said }: HandlerDependencies & Pick<SubmitContext, 'said'>,
 ): FastifyReply {
   if (answered.kind === 'refuse') {
     const { request } = reply;
-    return replies.sendProblem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world })));
+    return replies.sendProblem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world, said })));
   }
   return replies.sendAnswer(reply, answered, world.journal.fleet.revision);
 }

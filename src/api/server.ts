@@ -18,6 +18,7 @@ import { http } from '../link/index.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
+import { BulkSlots } from './limits/bulk-slots.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
@@ -28,7 +29,7 @@ import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import type { DocumentMetric } from '../composition/index.ts';
 import { notFoundProblemFor } from './not-found.ts';
-import { HttpProblem, problemOf } from './problem.ts';
+import { HttpProblem, problemOf, unsupportedMediaType } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
 import { HEADER_BYTES_MAX, refuseConnection } from './refuse-connection.ts';
 import { ReplyWriter } from './reply-writer.ts';
@@ -98,7 +99,8 @@ export interface Server {
 /** A request that is still under way after this is cut off: its client is gone or will never finish sending. */
 const CLOSE_TIMEOUT_MS = 10_000;
 const IDLE_SWEEP_MS = 20;
-const REQUEST_TIMEOUT_MS = 30_000;
+/** When `Connections` has missed one that takes too long to come. No route allows more. */
+const REQUEST_TIMEOUT_MS = 10 * 60_000;
 /** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
 const TIMEOUT_CHECK_MS = 1000;
 /**
@@ -193,6 +195,7 @@ interface ApiParts {
   readonly authenticator: Authenticator;
   readonly workload: FairScheduler;
   readonly connections: Connections;
+  readonly bulkSlots: BulkSlots;
 }
 
 function buildParts(options: ServerOptions, inner: Inner): ApiParts {
@@ -221,6 +224,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
     }),
     workload: new FairScheduler(clock, limits),
     streams: new Streams({ limits, authenticator, clock, closing, keepAliveMs }),
+    bulkSlots: new BulkSlots(limits),
   };
 }
 
@@ -267,6 +271,11 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
     },
   });
   app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/x-ndjson', (request, body, done) => {
+    // Whoever handles it reads it, line by line.
+    if (request.is404 || request.admitted?.route.kind === 'bulk') done(null, request.is404 ? undefined : body);
+    else done(unsupportedMediaType());
+  });
   app.addContentTypeParser(['application/json', YANG_JSON], { parseAs: 'string' }, (request, body, done) => {
     try {
       done(null, parseBody(request, body as string));
@@ -289,6 +298,7 @@ function parseBody(request: FastifyRequest, text: string): unknown {
   if (request.is404) return undefined;
   const { admitted } = request;
   refuseYangElsewhere(request.headers['content-type'], admitted?.route);
+  if (admitted?.route.kind === 'bulk') throw unsupportedMediaType(admitted.route.bodyType);
   return admitted?.route.bodyRepeats === true ? repeatedBody(admitted, text) : parseJson(text);
 }
 
@@ -305,7 +315,8 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
   const { gate, log, replies } = wiring;
   app.decorateRequest('admitted', undefined);
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error, request.routeOptions.bodyLimit);
+    const { bodyLimit: bytesMax } = request.routeOptions;
+    const problem = problemOf(error, { bytesMax, type: request.admitted?.route.bodyType });
     if (problem.status >= 500 && !(error instanceof HttpProblem))
       log.error({ err: error, requestId: request.id }, 'a request failed');
     return replies.sendProblem(reply, problem);
@@ -314,7 +325,7 @@ function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wirin
     app.route({
       method: route.method,
       url: route.path,
-      ...(route.bodyBytesMax !== undefined && { bodyLimit: route.bodyBytesMax }),
+      ...(route.bodyBytesMax !== undefined && route.kind !== 'bulk' && { bodyLimit: route.bodyBytesMax }),
       exposeHeadRoute: route.method === 'GET' && route.kind === 'read',
       onRequest: gate.hook(route),
       handler: handlerOf(route, wiring),

@@ -20,6 +20,9 @@ const PHYSICAL_NETWORKS_MAX = 16;
 export const INVENTORIES = ['simulated', 'ironic'] as const;
 export type InventoryName = (typeof INVENTORIES)[number];
 
+/** The alarm of an inventory that does not answer. Its reason names it as `inventory`. */
+export const INVENTORY_UNREACHABLE = 'inventory-unreachable';
+
 export const NODE_STATES = [
   'available',
   'reserved',
@@ -39,11 +42,12 @@ export const NODE_TRANSITIONS: Readonly<Record<NodeState, readonly NodeState[]>>
   deploying: ['deploying', 'active', 'cleaning'],
   active: ['active', 'cleaning'],
   cleaning: ['cleaning', 'available', 'unavailable', 'clean-failed'],
-  'clean-failed': ['clean-failed', 'cleaning', 'unavailable', 'removed'],
+  // Somebody may state that its disks hold nothing.
+  'clean-failed': ['clean-failed', 'cleaning', 'available', 'unavailable', 'removed'],
   // The inventory does not offer it: it is being inspected, in a state of its own, or gone for now.
   unavailable: ['unavailable', 'available', 'removed'],
-  // It keeps its id and its epoch: a machine that comes back is the same node.
-  removed: ['removed', 'available', 'unavailable'],
+  // It keeps its id and its epoch: a machine that comes back is the same node, with the data that was on it.
+  removed: ['removed', 'available', 'unavailable', 'clean-failed'],
 };
 
 export const POWER_STATES = ['on', 'off', 'unknown'] as const;
@@ -75,6 +79,7 @@ const NODE_FAULT = Type.Object(
   { code: Type.String(), message: Type.String({ maxLength: 500 }), atMs: Type.Integer() },
   CLOSED,
 );
+export type NodeFault = Static<typeof NODE_FAULT>;
 
 export const NODE_SCHEMA = Type.Object(
   {

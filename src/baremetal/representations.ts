@@ -1,5 +1,5 @@
-// The API representations of nodes, reservations and managers. A project sees the nodes that are set aside for it, its own reservations, and
-// no managers: who acts on a machine is not its concern.
+// The API representations of nodes, reservations and managers. A project sees the nodes that it owns or leases, its own reservations, and no managers:
+// who acts on a machine is not its concern.
 import { Type } from 'typebox';
 import { defineRepresentation, type Redactor } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
@@ -16,19 +16,22 @@ import {
   type Node,
   type Reservation,
 } from './model.ts';
+import { findWarnings } from './nodes/warnings.ts';
 
 export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
   kind: NODE,
   siteOf: (doc) => doc.site,
-  projectOf: (doc) => doc.lessee ?? doc.owner,
+  projectOf: ({ owner, lessee }) => [owner, lessee].filter((project) => project !== undefined),
   redact: redactNode,
   toJson: (doc) => {
     const bucket = bucketOf(doc);
-    return bucket === undefined ? doc : { ...doc, bucket };
+    const warnings = findWarnings(doc);
+    return { ...doc, ...(bucket !== undefined && { bucket }), ...(warnings.length > 0 && { warnings }) };
   },
   fields: {
     ...NODE_SCHEMA.properties,
     bucket: Type.Optional(Type.Enum(BUCKETS, { description: 'what it counts as; absent when it was removed' })),
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'what of its capabilities means nothing' })),
   },
 });
 

@@ -52,12 +52,20 @@ export function acceptAnyHostId(route: Route): Route {
         kind: 'stream',
         handle: (call, world) => handleWithHostNames(route.handle, marked, { call, world }),
       };
+    case 'bulk':
+      return {
+        ...route,
+        ...(face.params !== undefined && { params: face.params }),
+        handle: async (call, world) => handleWithHostNames(route.handle, marked, { call, world }),
+      };
   }
 }
 
 /** The fields of a route that name a host. */
-export function hostFieldsOf(face: Pick<RouteFields, 'params' | 'query' | 'body'>): readonly HostField[] {
-  return PLACES.flatMap((place) =>
+export function hostFieldsOf(face: Pick<RouteFields, 'params' | 'query' | 'body' | 'lines'>): readonly HostField[] {
+  // Hosts in the lines of a body have their names: ids are resolved one by one.
+  const places = face.lines === undefined ? PLACES : PLACES.filter((place) => place !== 'body');
+  return places.flatMap((place) =>
     Object.entries(propertiesOf(face[place])).flatMap(([field, schema]) => {
       const mark = (schema as { readonly [HOST_MARK]?: HostMark })[HOST_MARK];
       return mark === undefined ? [] : [{ place, field, mark }];

@@ -19,13 +19,16 @@ type Fields = Readonly<Record<string, unknown>>;
 export function compileInputCheck(route: Route): (raw: RawInput, bodyHasPassed: boolean) => CheckedInput {
   const params = route.params && compileChecker(route.params);
   const query = route.query && compileChecker(route.query);
-  const body = route.body && compileChecker(route.body);
+  const inLines = route.kind === 'bulk';
+  const body = inLines ? undefined : route.body && compileChecker(route.body);
   const readers = queryReaders(route.query);
   return (raw, bodyHasPassed) => {
     if (params !== undefined) demandNoProblems('path', params(raw.params));
     const fields = readQuery(raw.query as Fields, readers);
     if (query !== undefined) demandNoProblems('query', query(fields));
     else demandNoProblems('query', unknownNames(fields));
+    // Lines are checked as they come.
+    if (inLines) return { params: raw.params, query: fields, body: undefined };
     if (body === undefined) {
       if (raw.body !== undefined) demandNoProblems('body', [{ field: '', message: 'must be empty' }]);
       return { params: raw.params, query: fields, body: undefined };

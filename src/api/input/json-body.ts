@@ -8,22 +8,23 @@ const DEPTH_MAX = 32;
 /** Only a text with one of these can hold what is refused below; nearly none has one. */
 const SUSPICIOUS = /\\u|__proto__|\0/;
 
-export function parseJson(text: string): unknown {
+/** `what` is a whole body, or a line of one. */
+export function parseJson(text: string, what: 'body' | 'line' = 'body'): unknown {
   if (text.trim() === '') return undefined;
   const colons = colonsIn(text);
   if (colons === undefined)
     throw jsonProblem(
-      `The body is nested deeper than ${DEPTH_MAX} levels. No request needs that: compare it with /api/v1/openapi.json.`,
+      `The ${what} is nested deeper than ${DEPTH_MAX} levels. No request needs that: compare it with /api/v1/openapi.json.`,
     );
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    throw jsonProblem('The body is not JSON. Check quotes, commas and brackets.');
+    throw jsonProblem(`The ${what} is not JSON. Check quotes, commas and brackets.`);
   }
-  if (countFields(value) !== colons) refuseDuplicate(text);
-  if (SUSPICIOUS.test(text) || !text.isWellFormed()) refuseBroken(value);
+  if (countFields(value) !== colons) refuseDuplicate(text, what);
+  if (SUSPICIOUS.test(text) || !text.isWellFormed()) refuseBroken(value, what);
   return value;
 }
 
@@ -50,23 +51,25 @@ function colonsIn(text: string): number | undefined {
   return colons;
 }
 
-function refuseDuplicate(text: string): void {
+function refuseDuplicate(text: string, what: string): void {
   const field = findDuplicateField(text);
-  throw jsonProblem(`The body has the field ${field} twice. Leave one of them out.`, field);
+  throw jsonProblem(`The ${what} has the field ${field} twice. Leave one of them out.`, field);
 }
 
 /** NUL cannot be stored by every store, and half a character by none; `__proto__` would become a prototype when copied. */
-function refuseBroken(value: unknown): void {
+function refuseBroken(value: unknown, what: string): void {
   if (typeof value === 'string') {
     if (value.includes('\0') || !value.isWellFormed()) {
-      throw jsonProblem('The body has a text with a NUL or with half of a surrogate pair. Leave these characters out.');
+      throw jsonProblem(
+        `The ${what} has a text with a NUL or with half of a surrogate pair. Leave these characters out.`,
+      );
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const [key, inner] of Object.entries(value)) {
       if (key === '__proto__')
-        throw jsonProblem('The body has a field "__proto__", which no request has. Leave it out.');
-      refuseBroken(key);
-      refuseBroken(inner);
+        throw jsonProblem(`The ${what} has a field "__proto__", which no request has. Leave it out.`);
+      refuseBroken(key, what);
+      refuseBroken(inner, what);
     }
   }
 }

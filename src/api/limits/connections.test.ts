@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { CallerState } from '../authenticate.ts';
-import { connectionLimits, type ConnectionLimits } from './connection-limits.ts';
+import { connectionLimits } from './connection-limits.ts';
 import { Connections } from './connections.ts';
 import { newUsage } from './usage.ts';
 
-async function serverWithClients(count: number, limits: ConnectionLimits = connectionLimits(1024)) {
-  const connections = new Connections(limits);
+const LIMITS = { ...connectionLimits(1024), bodyMs: 30_000 };
+
+async function serverWithClients(count: number, limits: Partial<typeof LIMITS> = {}) {
+  const connections = new Connections({ ...LIMITS, ...limits });
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket);
@@ -63,7 +65,7 @@ test('a-new-connection-has-an-interval-to-say-something', async () => {
 /** A server that nobody can reach, and connections to it that come from wherever they say. */
 function arrivals(limits: Partial<ReturnType<typeof connectionLimits>>) {
   const server = createServer();
-  new Connections({ ...connectionLimits(1024), ...limits }).track(server, { isTls: false });
+  new Connections({ ...LIMITS, ...limits }).track(server, { isTls: false });
   onTestFinished(() => void server.emit('close'));
   return (remoteAddress: string): Socket => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });

@@ -1,12 +1,15 @@
 // Limits the connections of the server. A connection is unauthenticated until a request with a valid token came on it: unauthenticated ones are
 // limited by address (IPv6: by /64), callers by credential, all together by the file descriptors of the process. Callers behind one
-// address are never limited by that address. The requests themselves are not examined here.
+// address are never limited by that address. Of the requests themselves only one thing is examined: whether the body comes in time.
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { permits } from '../../access/index.ts';
 import { addressBlockOf } from './address-block.ts';
 import type { CallerState } from '../authenticate.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from '../problem.ts';
+import { refuseConnection } from '../refuse-connection.ts';
+import type { Limits } from './limits.ts';
 import type { Usage } from './usage.ts';
 
 interface Connection {
@@ -21,6 +24,15 @@ interface Connection {
   isClosed: boolean;
   /** Bytes in both directions, at the last check. */
   bytes: number;
+  /** The last request on it, until its body is there. */
+  incoming: IncomingRequest | undefined;
+}
+
+interface IncomingRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  /** When the whole body has to be there. */
+  untilMs: number;
 }
 
 /**
@@ -28,6 +40,8 @@ interface Connection {
  * answered and streams send a sign of life several times as often. A timer for each connection would be set anew with each request.
  */
 const INACTIVITY_MS = 120_000;
+/** How often connections are searched for bodies that take too long; less than a second is no difference to anybody. */
+const BODY_CHECK_MS = 1000;
 /** A new connection has a whole interval to say something. */
 const NOTHING_YET = -1;
 
@@ -35,14 +49,14 @@ const CONNECTION = Symbol('connection');
 type Tracked = Socket & { [CONNECTION]?: Connection };
 
 export class Connections {
-  readonly #limits: ConnectionLimits;
+  readonly #limits: ConnectionLimits & Pick<Limits, 'bodyMs'>;
   readonly #all = new Set<Connection>();
   /** Oldest first. */
   readonly #anonymous = new Set<Connection>();
   readonly #anonymousByBlock = new Map<string, Set<Connection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
   readonly #handshaking = new Map<string, Connection>();
-  constructor(limits: ConnectionLimits) {
+  constructor(limits: ConnectionLimits & Pick<Limits, 'bodyMs'>) {
     this.#limits = limits;
   }
 
@@ -63,9 +77,38 @@ export class Connections {
       connection.socket = socket;
       (socket as Tracked)[CONNECTION] = connection;
     });
-    const sweeping = setInterval(() => this.sweep(), INACTIVITY_MS);
-    sweeping.unref();
-    server.once('close', () => clearInterval(sweeping));
+    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#expectBody(request, response));
+    const timers = [
+      setInterval(() => this.sweep(), INACTIVITY_MS),
+      setInterval(() => this.refuseLateBodies(performance.now()), Math.min(BODY_CHECK_MS, this.#limits.bodyMs)),
+    ];
+    for (const timer of timers) timer.unref();
+    server.once('close', () => timers.forEach((timer) => clearInterval(timer)));
+  }
+
+  #expectBody(request: IncomingMessage, response: ServerResponse): void {
+    const connection = (request.socket as Tracked)[CONNECTION];
+    if (connection !== undefined)
+      connection.incoming = { request, response, untilMs: performance.now() + this.#limits.bodyMs };
+  }
+
+  /** The body of the request on this connection has so much time from now on; what comes after that is not read. */
+  allowBodyTime(socket: Socket, ms: number): void {
+    const incoming = (socket as Tracked)[CONNECTION]?.incoming;
+    if (incoming !== undefined) incoming.untilMs = performance.now() + ms;
+  }
+
+  /** Node has one limit for all requests. Routes have their own, and a sender that was answered already has hardly any. */
+  refuseLateBodies(nowMs: number): void {
+    for (const connection of this.#all) {
+      const { incoming, socket } = connection;
+      if (incoming === undefined) continue;
+      const { request, response, untilMs } = incoming;
+      if (request.complete) connection.incoming = undefined;
+      else if (nowMs < untilMs) continue;
+      else if (response.headersSent) this.#cut(connection);
+      else refuseConnection(Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+    }
   }
 
   /** Cuts the connections on which nothing moved since the last sweep. */
@@ -96,6 +139,7 @@ export class Connections {
       owner: undefined,
       isClosed: false,
       bytes: NOTHING_YET,
+      incoming: undefined,
     };
     this.#all.add(connection);
     this.#addAnonymous(connection);

@@ -7,6 +7,8 @@ export interface Limits extends ConnectionLimits {
   readonly perAddressPerSecond: number;
   /** How long a client may take for the headers of a request, or for its TLS handshake. */
   readonly headersMs: number;
+  /** How long it may then take for the body, unless the route says otherwise. */
+  readonly bodyMs: number;
   /** Requests of one token that are being answered. */
   readonly requestsPerToken: number;
   /** Streams open at once; of one token; and the share of all that only administrators get, from 0 to 1. */
@@ -19,6 +21,9 @@ export interface Limits extends ConnectionLimits {
   readonly readsReservedForAdmins: number;
   /** Reads of one token that wait for their turn. */
   readonly readsWaitingPerToken: number;
+  /** Calls with a body in lines at once, and of one token. */
+  readonly bulkCalls: number;
+  readonly bulkCallsPerToken: number;
 }
 
 export const DEFAULT_LIMITS: Limits = {
@@ -31,6 +36,7 @@ export const DEFAULT_LIMITS: Limits = {
   perAddressPerSecond: 50,
   // A slow connection needs a second or two; a client that takes longer occupies a descriptor for nothing.
   headersMs: 10_000,
+  bodyMs: 30_000,
   // Each holds a socket and, when its reader is slow, a page of commits.
   streams: 1000,
   // A dashboard in every tab of a team's browsers; a tenth of all, so that one token never takes them from the others.
@@ -45,4 +51,7 @@ export const DEFAULT_LIMITS: Limits = {
   readsReservedForAdmins: 1,
   // A page each: a script that reads ahead is served in turn, one that runs wild is refused.
   readsWaitingPerToken: 32,
+  // Each has up to a hundred thousand values in memory.
+  bulkCalls: 4,
+  bulkCallsPerToken: 1,
 };

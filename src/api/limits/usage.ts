@@ -3,8 +3,9 @@ export interface Usage {
   requests: number;
   streams: number;
   connections: number;
+  bulkCalls: number;
 }
 
 export function newUsage(): Usage {
-  return { requests: 0, streams: 0, connections: 0 };
+  return { requests: 0, streams: 0, connections: 0, bulkCalls: 0 };
 }

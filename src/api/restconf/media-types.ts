@@ -1,6 +1,6 @@
 // The media types of RESTCONF: JSON in and out. A client that wants XML is refused before anything is done.
 import type { Route } from '../../access/index.ts';
-import { HttpProblem } from '../problem.ts';
+import { HttpProblem, unsupportedMediaType } from '../problem.ts';
 import { YANG_JSON } from './errors.ts';
 
 const GOOD = new Set([
@@ -24,6 +24,5 @@ export function refuseUnacceptable(accept: string | undefined): void {
 export function refuseYangElsewhere(type: string | undefined, route: Route | undefined): void {
   if (type === 'application/json' || route?.dialect === 'restconf') return;
   if (type?.trim().toLowerCase().startsWith(YANG_JSON) !== true) return;
-  const detail = 'Send the body as application/json.';
-  throw new HttpProblem({ status: 415, code: 'unsupported-media-type', detail });
+  throw unsupportedMediaType();
 }

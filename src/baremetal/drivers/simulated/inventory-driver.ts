@@ -100,7 +100,9 @@ function unreachable(node: string): ClaimOutcome {
   return { kind: 'failed', reason: { code: 'inventory-unreachable', inventory: 'simulated', node } };
 }
 
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+function untilAborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (signal.aborted) resolve(undefined);
+  signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  return promise;
 }
