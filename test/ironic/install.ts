@@ -24,7 +24,12 @@ const NEEDED = ['ironic-api', 'ironic-conductor', 'ironic-dbsync'].map((name) =>
 
 export async function ensureIronic(): Promise<IronicFound> {
   const ready = { kind: 'ready', binDir: join(FOLDER, 'usr/bin') } as const;
-  const needed = [...NEEDED, '/usr/sbin/mariadbd', '/usr/lib/python3/dist-packages/ironic', '/usr/lib/python3/dist-packages/pymysql'];
+  const needed = [
+    ...NEEDED,
+    '/usr/sbin/mariadbd',
+    '/usr/lib/python3/dist-packages/ironic',
+    '/usr/lib/python3/dist-packages/pymysql',
+  ];
   if (await areThere(needed)) return ready;
   const reason = await whyNotInstall();
   if (reason !== undefined) return { kind: 'missing', reason };

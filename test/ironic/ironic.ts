@@ -1,7 +1,9 @@
 // A real Ironic on loopback with a MariaDB of its own: an API, a conductor, hardware that is pretended by Ironic itself. Everything is ended by process id.
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -80,7 +82,12 @@ export class Ironic {
   async #startDatabase(): Promise<void> {
     const data = join(this.#folder, 'data');
     await mkdir(join(this.#folder, 'state'));
-    await run('mariadb-install-db', ['--no-defaults', `--datadir=${data}`, '--user=root', '--auth-root-authentication-method=normal']);
+    await run('mariadb-install-db', [
+      '--no-defaults',
+      `--datadir=${data}`,
+      '--user=root',
+      '--auth-root-authentication-method=normal',
+    ]);
     this.#database = this.#spawn('database', '/usr/sbin/mariadbd', [
       '--no-defaults',
       '--user=root',
@@ -114,7 +121,13 @@ export class Ironic {
       ...['enabled_hardware_types = fake-hardware', ...interfaces, `state_path = ${state}`],
       ...['[api]', 'host_ip = 127.0.0.1', `port = ${api}`, 'api_workers = 1'],
       ...['[json_rpc]', 'auth_strategy = noauth', 'host_ip = 127.0.0.1', `port = ${rpc}`],
-      ...['[conductor]', 'sync_power_state_interval = 0', 'automated_clean = true', 'workers_pool_size = 20', 'heartbeat_timeout = 30'],
+      ...[
+        '[conductor]',
+        'sync_power_state_interval = 0',
+        'automated_clean = true',
+        'workers_pool_size = 20',
+        'heartbeat_timeout = 30',
+      ],
       ...['[dhcp]', 'dhcp_provider = none'],
       ...['[database]', `connection = mysql+pymysql://ironic:x@127.0.0.1:${database}/ironic?charset=utf8`],
       ...['[oslo_concurrency]', `lock_path = ${state}`, ''],
@@ -129,9 +142,12 @@ export class Ironic {
     });
   }
 
-  async startConductor(): Promise<void> {
-    this.#conductor = this.#startProgram('ironic-conductor');
-    await Promise.resolve();
+  /** `deployDelayS`: how long each part of a deploy takes. */
+  async startConductor({ deployDelayS = 0 }: { readonly deployDelayS?: number } = {}): Promise<void> {
+    const extra = join(this.#folder, 'delays.conf');
+    await writeFile(extra, `[fake]\ndeploy_delay = ${deployDelayS}\n`);
+    this.#conductor = this.#startProgram('ironic-conductor', ['--config-file', extra]);
+    await this.#until('the conductor takes calls', () => connectTo(this.#ports.rpc));
   }
 
   async killApi(): Promise<void> {
@@ -142,8 +158,8 @@ export class Ironic {
     if (this.#conductor !== undefined) await endChild(this.#conductor, 'SIGKILL');
   }
 
-  #startProgram(name: string): ChildProcess {
-    return this.#spawn(name, PYTHON, [join(this.#programs.binDir, name), '--config-file', this.#config]);
+  #startProgram(name: string, more: readonly string[] = []): ChildProcess {
+    return this.#spawn(name, PYTHON, [join(this.#programs.binDir, name), '--config-file', this.#config, ...more]);
   }
 
   #spawn(name: string, program: string, args: readonly string[]): ChildProcess {
@@ -160,7 +176,8 @@ export class Ironic {
       try {
         return await look();
       } catch (error) {
-        if (performance.now() > deadlineMs) throw new Error(`${what}: ${String(error)}\n${await this.#lastLines()}`, { cause: error });
+        if (performance.now() > deadlineMs)
+          throw new Error(`${what}: ${String(error)}\n${await this.#lastLines()}`, { cause: error });
       }
       await sleep(LOOK_EVERY_MS);
     }
@@ -185,8 +202,20 @@ export class Ironic {
   }
 
   /** One that can be claimed: managed, provided, and with a power state, which hardware that is pretended has only after a power call. */
-  async enrol({ name, resourceClass = 'baremetal', properties = PROPERTIES, traits = [], owner }: NewNode): Promise<string> {
-    const fields = { name, driver: 'fake-hardware', resource_class: resourceClass, properties, ...(owner !== undefined && { owner }) };
+  async enrol({
+    name,
+    resourceClass = 'baremetal',
+    properties = PROPERTIES,
+    traits = [],
+    owner,
+  }: NewNode): Promise<string> {
+    const fields = {
+      name,
+      driver: 'fake-hardware',
+      resource_class: resourceClass,
+      properties,
+      ...(owner !== undefined && { owner }),
+    };
     const { uuid } = (await this.request('POST', '/v1/nodes', fields)) as { readonly uuid: string };
     await this.provision(uuid, 'manage', 'manageable');
     await this.provision(uuid, 'provide', 'available');
@@ -223,5 +252,14 @@ export class Ironic {
       if (child !== undefined) await endChild(child, 'SIGKILL');
     }
     await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+async function connectTo(port: number): Promise<void> {
+  const socket = connect({ host: '127.0.0.1', port });
+  try {
+    await once(socket, 'connect');
+  } finally {
+    socket.destroy();
   }
 }

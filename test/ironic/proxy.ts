@@ -9,6 +9,8 @@ export interface ProxiedCall {
   readonly method: string;
   readonly path: string;
   readonly body: string;
+  /** What Ironic answered. */
+  status?: number;
 }
 
 export class IronicProxy {
@@ -41,11 +43,16 @@ export class IronicProxy {
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const call = { method: request.method ?? '', path: request.url ?? '', body: Buffer.concat(chunks).toString() };
+    const call: ProxiedCall = {
+      method: request.method ?? '',
+      path: request.url ?? '',
+      body: Buffer.concat(chunks).toString(),
+    };
     this.calls.push(call);
     const fate = this.decide(call);
     if (fate === 'busy') return void response.writeHead(503).end('{}');
-    if (this.versionMax !== undefined && call.path.startsWith('/v1/allocations')) return void response.writeHead(404).end('{}');
+    if (this.versionMax !== undefined && call.path.startsWith('/v1/allocations'))
+      return void response.writeHead(404).end('{}');
     const { 'content-type': type, 'x-openstack-ironic-api-version': version } = request.headers;
     const answer = await fetch(`${this.#target}${call.path}`, {
       method: call.method,
@@ -55,16 +62,24 @@ export class IronicProxy {
       },
       ...(call.body !== '' && { body: call.body }),
     });
+    call.status = answer.status;
     const text = Buffer.from(await answer.arrayBuffer());
     const newest = this.versionMax ?? answer.headers.get(VERSION_MAX_HEADER) ?? '';
-    response.writeHead(answer.status, { 'content-type': 'application/json', 'content-length': text.length, [VERSION_MAX_HEADER]: newest });
+    response.writeHead(answer.status, {
+      'content-type': 'application/json',
+      'content-length': text.length,
+      [VERSION_MAX_HEADER]: newest,
+    });
     if (fate === 'pass') return void response.end(text);
     response.write(text.subarray(0, text.length / 2), () => response.destroy());
   }
 
+  /** Those that Ironic took. */
   countProvisions(node: string, target: string): number {
     const path = `/v1/nodes/${node}/states/provision`;
-    return this.calls.filter((call) => call.path === path && call.body.includes(`"${target}"`)).length;
+    return this.calls.filter(
+      (call) => call.path === path && call.body.includes(`"${target}"`) && (call.status ?? 500) < 300,
+    ).length;
   }
 
   async close(): Promise<void> {
