@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { inventoryContract, machineContract } from '../../src/baremetal/drivers/contract.ts';
-import type { CallOptions, NodeFence } from '../../src/baremetal/drivers/inventory.ts';
+import type { CallOptions, MachineCall, NodeFence } from '../../src/baremetal/drivers/inventory.ts';
 import { IronicClient } from '../../src/baremetal/drivers/ironic/ironic-client-driver.ts';
 import { claimUuid } from '../../src/baremetal/drivers/ironic/ironic-nodes-driver.ts';
 import { IronicInventory } from '../../src/baremetal/drivers/ironic/inventory-driver.ts';
@@ -21,6 +21,12 @@ const title = 'a real Ironic';
 
 if (found.kind === 'missing' && process.env['CI'] !== 'true') test.skip(`${title}: ${found.reason}`);
 else describe(title, () => suite());
+
+/** A conductor that was just started may take calls later than it listens. */
+async function isPowered(driver: IronicMachines, call: Omit<MachineCall, 'action'>): Promise<boolean> {
+  const { kind } = await driver.carryOut({ ...call, action: 'power-on' }, NEVER);
+  return kind === 'applied' || kind === 'already';
+}
 
 function clientOf(url: string): IronicClient {
   return new IronicClient({
@@ -188,9 +194,7 @@ function suite(): void {
       await ironic.killConductor();
       await ironic.startConductor({ deployDelayS: 8 });
       const call = { ...fence, manager: 'm1', args: IMAGE };
-      await expect
-        .poll(() => driver.carryOut({ ...call, action: 'power-on' }, NEVER), { timeout: TIMEOUT_MS })
-        .toMatchObject({ kind: expect.stringMatching(/applied|already/) });
+      await expect.poll(() => isPowered(driver, call), { timeout: TIMEOUT_MS }).toBe(true);
       const deployed = driver.carryOut({ ...call, action: 'deploy' }, NEVER);
       await ironic.awaitNode(fence.node, (node) => node['provision_state'] === 'deploying');
       await ironic.killConductor();
@@ -208,9 +212,7 @@ function suite(): void {
       await ironic.startConductor({ deployDelayS: 4 });
       const call = { ...fence, manager: 'm1', args: IMAGE, action: 'deploy' } as const;
       const first = new AbortController();
-      await expect
-        .poll(() => driver.carryOut({ ...call, action: 'power-on' }, NEVER), { timeout: TIMEOUT_MS })
-        .toMatchObject({ kind: expect.stringMatching(/applied|already/) });
+      await expect.poll(() => isPowered(driver, call), { timeout: TIMEOUT_MS }).toBe(true);
       const lost = driver.carryOut(call, { signal: first.signal });
       await ironic.awaitNode(fence.node, (node) => node['provision_state'] === 'deploying');
       first.abort(new Error('the first manager is lost'));

@@ -120,8 +120,8 @@ export class IronicNodes {
   }
 }
 
-function isLocked(error: unknown): boolean {
-  return isRefusedWith(error, CONFLICT) && LOCKED.test((error as IronicRefusal).message);
+function isLocked(error: unknown): error is IronicRefusal {
+  return isRefusedWith(error, CONFLICT) && LOCKED.test(error.message);
 }
 
 export function isRefusedWith(error: unknown, ...statuses: readonly number[]): error is IronicRefusal {

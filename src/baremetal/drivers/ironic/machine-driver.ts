@@ -1,14 +1,14 @@
 // The machine port on Ironic: deploys, cleans and switches power, each until Ironic says that it is done. It looks before it acts, so that a step
 // which another manager began is waited for and never begun twice.
-import type {
-  CallOptions,
-  MachineCall,
-  MachineDriver,
-  MachineOutcome,
-  MachineStatus,
-  NodeFence,
+import {
+  InventoryUnavailable,
+  type CallOptions,
+  type MachineCall,
+  type MachineDriver,
+  type MachineOutcome,
+  type MachineStatus,
+  type NodeFence,
 } from '../inventory.ts';
-import { InventoryUnavailable } from '../inventory.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
 import { machineStateOf, toRecord, type IronicNode } from './ironic-node.ts';
 import { IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
