@@ -32,7 +32,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   ],
   'scale-in': ['preview', 'start', 'status', 'end', 'recover'],
   sites: ['list', 'show', 'create', 'describe', 'delete'],
-  instances: ['list', 'show', 'create', 'preview', 'move', 'shelve', 'unshelve', 'rebuild', 'delete'],
+  instances: ['list', 'show', 'create', 'preview', 'move', 'shelve', 'unshelve', 'rebuild', 'power', 'delete'],
   flavors: ['list', 'show', 'create', 'delete'],
   groups: ['list', 'show', 'create', 'delete'],
   networks: ['list', 'show', 'create', 'edit', 'stock', 'delete'],

@@ -5,7 +5,7 @@ import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
-import type { Builders, InstanceVerb } from './builder.ts';
+import { POWER_ACTIONS, type Builders, type InstanceVerb } from './builder.ts';
 import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './build/create-command.ts';
 import { moveInstances } from './move/move.ts';
 import { rebuildInstances } from './shelve-rebuild/rebuild.ts';
@@ -60,6 +60,17 @@ export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
       decide: (fleet, { id, caller, operation }) =>
         rebuildInstances(fleet, { ids: [id], ...operation, within: caller.site }),
     }),
+    actionRoute(options, {
+      verb: 'power',
+      forProjects: true,
+      about: 'Switch an instance on or off, or off and on again; where its builder can do that',
+      fields: { power: Type.Enum(POWER_ACTIONS, { description: '`reboot`: off, and on again' }) },
+      decide: (fleet, { id, operation, body: { power } }) => {
+        const { name, beginPower } = options.builders.ofInstance(fleet, id);
+        if (beginPower === undefined) throw new Error(`builder "${name}" switches nothing, and does not say so`);
+        return beginPower(fleet, { id, power, ...operation });
+      },
+    }),
   ];
 }
 
@@ -84,7 +95,7 @@ interface Action<F extends TProperties> {
   readonly verb: InstanceVerb;
   readonly about: string;
   readonly forProjects?: true;
-  /** The optional fields beside a reason and a deadline. */
+  /** The fields beside a reason and a deadline. */
   readonly fields: F;
   readonly decide: (
     fleet: FleetReader,

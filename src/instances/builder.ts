@@ -8,7 +8,7 @@ import type { OperationId } from '../operations/index.ts';
 import type { ScheduleReport } from '../scheduler/index.ts';
 import type { CreateInstances, ValidatedRequest } from './build/request.ts';
 import type { OperationRequest } from './instance-operation.ts';
-import { INSTANCE, type Flavor } from './model.ts';
+import { INSTANCE, type Flavor, type InstanceFault } from './model.ts';
 
 export interface CreatedInstances {
   readonly operation: OperationId;
@@ -17,21 +17,50 @@ export interface CreatedInstances {
 
 /** Where instances would be placed now, and why not all of them, if so. */
 export interface Preview {
-  readonly placed: readonly { readonly name: string; readonly host: string; readonly pools: readonly PoolKey[] }[];
+  readonly placed: readonly PreviewedPlace[];
   readonly report?: ScheduleReport;
+  /** Of bare-metal nodes: how many are left after each stage. */
+  readonly nodes?: InstanceFault['nodes'];
+}
+
+interface PreviewedPlace {
+  readonly name: string;
+  readonly host?: string;
+  /** In place of a host: who would reserve a bare-metal node for it. */
+  readonly manager?: string;
+  readonly pools: readonly PoolKey[];
+}
+
+/** Of the bare-metal node that an instance is on. */
+export interface NodeStatus {
+  readonly state: string;
+  readonly power: string;
+  readonly epoch: number;
+  /** Who acts on it; absent while nobody does. */
+  readonly manager?: string;
 }
 
 export interface DeleteInstances extends OperationRequest {
   readonly ids: readonly string[];
 }
 
+export const POWER_ACTIONS = ['on', 'off', 'reboot'] as const;
+export type PowerAction = (typeof POWER_ACTIONS)[number];
+
+export interface SwitchPower extends OperationRequest {
+  readonly id: string;
+  readonly power: PowerAction;
+}
+
 /** What can be asked of an instance that is there, besides its deletion. */
-export type InstanceVerb = 'move' | 'shelve' | 'unshelve' | 'rebuild';
+export type InstanceVerb = 'move' | 'shelve' | 'unshelve' | 'rebuild' | 'power';
 
 export interface Builder {
   /** As its instances name it. Those on hosts name none. */
   readonly name: string;
-  readonly buildsFlavor: (flavor: Flavor) => boolean;
+  readonly buildsFlavor: (flavor: Pick<Flavor, 'bareMetal'>) => boolean;
+  /** Why a flavor of its own is not made; besides what is checked of all. */
+  readonly flavorProblem?: (flavor: Flavor) => Refusal | undefined;
   /** Why it does not take a request that is valid for every builder: flavor, place, names, networks and quota are. */
   readonly requestProblem?: (
     fleet: FleetReader,
@@ -51,6 +80,10 @@ export interface Builder {
     fleet: FleetReader,
     command: DeleteInstances,
   ) => Decision<{ readonly operation: OperationId }>;
+  /** Switches an instance on or off, or off and on; absent where `unsupported` has `power`. */
+  readonly beginPower?: (fleet: FleetReader, command: SwitchPower) => Decision<{ readonly operation: OperationId }>;
+  /** What is derived of an instance of its own when it is read. */
+  readonly readStatus?: (fleet: FleetReader, id: string) => NodeStatus | undefined;
   /** The verbs that it lacks, with why and what to do instead: sentences that go on after "cannot be moved:". */
   readonly unsupported: Readonly<Partial<Record<InstanceVerb, string>>>;
 }
@@ -68,7 +101,7 @@ export class Builders {
   }
 
   /** Who builds instances of a flavor. */
-  forFlavor(flavor: Flavor): Builder {
+  forFlavor(flavor: Pick<Flavor, 'name' | 'bareMetal'>): Builder {
     const builder = this.#all.find((one) => one.buildsFlavor(flavor));
     if (builder === undefined) throw new Error(`no builder for flavor "${flavor.name}"`);
     return builder;
@@ -93,6 +126,7 @@ export class Builders {
 }
 
 const PARTICIPLES: Readonly<Record<InstanceVerb, string>> = {
+  power: 'switched on or off',
   move: 'moved',
   shelve: 'shelved',
   unshelve: 'unshelved',

@@ -44,6 +44,17 @@ const hostMatchesClaims: Invariant = {
     }),
 };
 
+const hasOnePlace: Invariant = {
+  name: 'never: an instance is on a host and on a node, or where its builder does not build',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      if (kind !== INSTANCE.name || after === undefined) return [];
+      const { builder, host, node } = after.doc as Instance;
+      const isRight = builder === undefined ? node === undefined : host === undefined;
+      return isRight ? [] : [`instance ${after.id} of ${builder ?? 'hosts'}: host ${host}, node ${node}`];
+    }),
+};
+
 const nicsAreAttached: Invariant = {
   name: 'never: a NIC of an instance is a port that is attached elsewhere or not at all',
   check: (fleet: FleetReader, changed) =>
@@ -104,6 +115,7 @@ const groupMoveLimitIsKept: Invariant = {
 
 export const INSTANCE_INVARIANTS: readonly Invariant[] = [
   stateTransitionIsLegal,
+  hasOnePlace,
   hostMatchesClaims,
   nicsAreAttached,
   failedBuildHoldsNothing,

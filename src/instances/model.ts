@@ -34,8 +34,35 @@ const AMOUNTS = {
   ),
 };
 
+/** More is a machine's whole inventory, and not what a flavor asks of it. */
+const EXTRA_SPECS_MAX = 100;
+
+/** What a flavor whose instances get a machine of their own asks for beside its amounts: what the machine must have at least. */
+export const BARE_METAL = Type.Object(
+  {
+    ephemeralGiB: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 40 })),
+    swapMiB: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 40 })),
+    rxtxFactor: Type.Optional(Type.Number({ minimum: 0, maximum: 1_000_000 })),
+    extraSpecs: Type.Optional(
+      Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.String({ maxLength: 1000 }), {
+        maxProperties: EXTRA_SPECS_MAX,
+        description: 'resource class, traits and capabilities of the machine',
+      }),
+    ),
+  },
+  CLOSED,
+);
+
 export const FLAVOR_SCHEMA = Type.Object(
-  { name: NAME, ...AMOUNTS, requiredTraits: traits, forbiddenTraits: traits, ...CHANGED },
+  {
+    name: NAME,
+    ...AMOUNTS,
+    requiredTraits: traits,
+    forbiddenTraits: traits,
+    /** Set: its instances are built on bare-metal nodes. */
+    bareMetal: Type.Optional(BARE_METAL),
+    ...CHANGED,
+  },
   CLOSED,
 );
 export type Flavor = Static<typeof FLAVOR_SCHEMA>;
@@ -90,6 +117,9 @@ const ATTEMPT = Type.Object(
     nth: Type.Integer({ minimum: 1 }),
     host: Type.Optional(Type.String()),
     site: Type.Optional(Type.String()),
+    /** Of a try on bare metal: who was to reserve a node, and which one it was. */
+    manager: Type.Optional(Type.String()),
+    node: Type.Optional(Type.String()),
     /** The pools that its NICs were to take addresses from. */
     pools: Type.Array(Type.String(), { maxItems: NICS_MAX }),
     /** The class of the fault, kebab-case; absent while the try is open or when it succeeded. */
@@ -122,6 +152,10 @@ const FAULT = Type.Object(
     atMs: Type.Integer(),
     /** Why no host was found, per filter. */
     report: Type.Optional(Type.Object({ hosts: Type.Integer(), stages: Type.Array(STAGE, { maxItems: 40 }) }, CLOSED)),
+    /** Why no bare-metal node was found: how many were left after each stage. */
+    nodes: Type.Optional(
+      Type.Array(Type.Object({ stage: Type.String(), left: Type.Integer() }, CLOSED), { maxItems: 40 }),
+    ),
   },
   CLOSED,
 );
@@ -169,6 +203,13 @@ const MOVE = Type.Object(
 );
 export type Move = Static<typeof MOVE>;
 
+/** What an image says of the machine that it needs, and what is handed to the deploy. */
+const IMAGE_PROPERTIES = Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.String({ maxLength: 500 }), {
+  maxProperties: 64,
+});
+
+const POWERS = ['on', 'off'] as const;
+
 export const INSTANCE_SCHEMA = Type.Object(
   {
     name: NAME,
@@ -176,11 +217,18 @@ export const INSTANCE_SCHEMA = Type.Object(
     flavor: Type.String(),
     amounts: Type.Object(AMOUNTS, CLOSED),
     image: Type.Optional(Type.String({ maxLength: 200 })),
+    imageProperties: Type.Optional(IMAGE_PROPERTIES),
     place: Type.Object(PLACE, CLOSED),
     state: Type.Enum(INSTANCE_STATES),
     /** Who built it; absent for those on hosts. */
     builder: Type.Optional(Type.String()),
     host: Type.Optional(Type.String()),
+    /** Its bare-metal node, in place of a host; whoever acts on the node acts on it. */
+    node: Type.Optional(Type.String()),
+    /** The site of its node. That of a host is in the host. */
+    site: Type.Optional(Type.String()),
+    /** Of one on a node: as it was switched last. */
+    power: Type.Optional(Type.Enum(POWERS)),
     /** In NIC order. The port's document says the rest. */
     nics: Type.Array(Type.Object({ port: Type.String(), network: Type.String() }, CLOSED), { maxItems: NICS_MAX }),
     /** Chosen from the gates when the build started; it does not change during the build. */

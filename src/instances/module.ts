@@ -57,10 +57,11 @@ export const instancesModule: Module = {
   routes: (runtime) => {
     const { composition } = runtime;
     const credentials = runtime.get(BACK_END_CREDENTIALS);
+    const builders = buildersOf(composition);
     return [
-      ...flavorRoutes,
+      ...flavorRoutes(builders),
       ...groupRoutes,
-      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials), builders: buildersOf(composition) }),
+      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials), builders }),
       ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
     ];
   },

@@ -4,10 +4,11 @@ import { scopeReportToSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
 export function redactInstance(doc: Instance, sight: Redactor): Instance {
-  const { attempts, move, fault, host } = doc;
+  const { attempts, move, fault, host, node } = doc;
   return {
     ...doc,
     ...(host !== undefined && { host: sight.redactText(host) }),
+    ...(node !== undefined && { node: sight.redactText(node) }),
     attempts: attempts.map((one) => redactAttempt(one, sight)),
     ...(move !== undefined && { move: redactMove(move, sight) }),
     ...(fault !== undefined && { fault: redactFault(fault, doc, sight) }),
@@ -15,11 +16,13 @@ export function redactInstance(doc: Instance, sight: Redactor): Instance {
 }
 
 function redactAttempt(attempt: Attempt, sight: Redactor): Attempt {
-  const { host, site, text, ...rest } = attempt;
+  const { host, site, manager, node, text, ...rest } = attempt;
   return {
     ...rest,
     ...(host !== undefined && { host: sight.redactText(host) }),
     ...(site !== undefined && { site: sight.redactText(site) }),
+    ...(manager !== undefined && { manager: sight.redactText(manager) }),
+    ...(node !== undefined && { node: sight.redactText(node) }),
     ...(text !== undefined && { text: sight.redactText(text) }),
   };
 }

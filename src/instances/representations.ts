@@ -6,6 +6,7 @@ import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index
 import { backEndSentences, PORT, PORT_REPRESENTATION } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
+import type { NodeStatus } from './builder.ts';
 import { degradedPorts, degradedReason, PORT_TROUBLES, openReplugItem } from './degraded/degraded.ts';
 import { redactInstance } from './redaction.ts';
 import { siteOfInstance } from './scope.ts';
@@ -50,6 +51,13 @@ export const ReportSchema = Type.Object({
   stages: Type.Array(StageSchema),
 });
 
+export const NodeStagesSchema = Type.Array(
+  Type.Object({
+    stage: Type.String(),
+    left: Type.Integer({ description: 'bare-metal nodes that are left after it' }),
+  }),
+);
+
 export const INSTANCE_REPRESENTATION: Representation<'instance', Instance> = defineRepresentation<'instance', Instance>(
   {
     kind: INSTANCE,
@@ -69,6 +77,7 @@ export const INSTANCE_REPRESENTATION: Representation<'instance', Instance> = def
           message: Type.String(),
           atMs: Type.Integer(),
           report: Type.Optional(ReportSchema),
+          nodes: Type.Optional(NodeStagesSchema),
         }),
       ),
     },
@@ -143,15 +152,27 @@ function degradedToJson(
   };
 }
 
-/** The instance with its ports, in the order of its NICs. */
+export const NODE_STATUS_SCHEMA = Type.Object(
+  {
+    state: Type.String(),
+    power: Type.String(),
+    epoch: Type.Integer({ description: 'grows whenever the right to act on the node moves' }),
+    manager: Type.Optional(Type.String({ description: 'who acts on the node' })),
+  },
+  { description: 'of its bare-metal node; derived when it is read' },
+);
+
+/** The instance with its ports, in the order of its NICs, and with what is known of its node. */
 export function instanceWithPortsToJsonText(
   stored: Stored<'instance', Instance>,
   fleet: FleetReader,
+  status: NodeStatus | undefined,
   sight?: Redactor,
 ): string {
   const ports = stored.doc.nics.flatMap(({ port }) => fleet.get(PORT, idOf(PORT, port)) ?? []);
   const shown = ports.map((port) => PORT_REPRESENTATION.toJsonText(port, sight)).join(',');
-  return `${instanceToJsonText(stored, fleet, sight).slice(0, -1)},"ports":[${shown}]}`;
+  const node = status === undefined ? '' : `,"nodeStatus":${JSON.stringify(sight?.redactFacts(status) ?? status)}`;
+  return `${instanceToJsonText(stored, fleet, sight).slice(0, -1)}${node},"ports":[${shown}]}`;
 }
 
 /** The report with a sentence for each stage that lost hosts. */

@@ -57,6 +57,8 @@ import {
   PORTS_SCHEMA,
   ReportSchema,
   INSTANCE_READ_SCHEMA,
+  NODE_STATUS_SCHEMA,
+  NodeStagesSchema,
   instanceWithPortsToJsonText,
 } from './representations.ts';
 
@@ -71,7 +73,7 @@ const INSTANCES = '/api/v1/instances';
 export function instanceRoutes(options: InstanceRouteOptions): Route[] {
   return [
     listInstances(),
-    getInstance(),
+    getInstance(options),
     createRoute(options),
     previewRoute(options),
     deleteRoute(options),
@@ -112,8 +114,9 @@ function listInstances(): Route {
   );
 }
 
-function getInstance(): Route {
-  const schema = Type.Object({ ...INSTANCE_READ_SCHEMA.properties, ports: PORTS_SCHEMA });
+function getInstance({ builders }: InstanceRouteOptions): Route {
+  const nodeStatus = Type.Optional(NODE_STATUS_SCHEMA);
+  const schema = Type.Object({ ...INSTANCE_READ_SCHEMA.properties, nodeStatus, ports: PORTS_SCHEMA });
   return read({
     method: 'GET',
     path: `${INSTANCES}/:id`,
@@ -129,10 +132,11 @@ function getInstance(): Route {
       if (stored === undefined) return refusalAnswer(noSuch('instance', params.id, caller));
       // Ports change without their instance: the tag is good for If-Match, and a GET is never answered with 304.
       const headers = { etag: `"${stored.revision}"` };
+      const status = builders.ofInstance(fleet, stored.id).readStatus?.(fleet, stored.id);
       return {
         kind: 'answer',
         status: 200,
-        text: instanceWithPortsToJsonText(stored, fleet, redactorFor(caller, fleet)),
+        text: instanceWithPortsToJsonText(stored, fleet, status, redactorFor(caller, fleet)),
         headers,
       };
     },
@@ -195,11 +199,18 @@ const PreviewSchema = Type.Object({
   count: Type.Integer(),
   placed: Type.Integer({ description: 'how many would find a host' }),
   places: Type.Optional(
-    Type.Array(Type.Object({ name: Type.String(), host: Type.String(), pools: Type.Array(Type.String()) }), {
-      description: 'which hosts, and the pool of each NIC; for operators',
-    }),
+    Type.Array(
+      Type.Object({
+        name: Type.String(),
+        host: Type.Optional(Type.String()),
+        manager: Type.Optional(Type.String({ description: 'who would reserve a bare-metal node for it' })),
+        pools: Type.Array(Type.String()),
+      }),
+      { description: 'which hosts, and the pool of each NIC; for operators' },
+    ),
   ),
   report: Type.Optional(ReportSchema),
+  nodes: Type.Optional(NodeStagesSchema),
 });
 
 /** Decided where a real request would be, on current state, and not committed. */
@@ -240,7 +251,7 @@ interface PreviewOptions {
   readonly caller: Caller;
 }
 
-function previewToJson({ placed, report }: Preview, { count, caller }: PreviewOptions): Answer {
+function previewToJson({ placed, report, nodes }: Preview, { count, caller }: PreviewOptions): Answer {
   return answer({
     count,
     placed: placed.length,
@@ -248,6 +259,7 @@ function previewToJson({ placed, report }: Preview, { count, caller }: PreviewOp
     ...(report !== undefined && {
       report: explainReport(caller.site === undefined ? report : scopeReportToSite(report)),
     }),
+    ...(nodes !== undefined && { nodes }),
   });
 }
 

@@ -3,11 +3,12 @@ import type { FleetReader } from '../fleet/index.ts';
 import { findHost } from '../hosts/index.ts';
 import type { Instance } from './model.ts';
 
-type PlacedInstance = Pick<Instance, 'host' | 'place'>;
+type PlacedInstance = Pick<Instance, 'host' | 'site' | 'place'>;
 
-/** The site of its host; without a host, the requested one. */
-export function siteOfInstance({ host, place }: PlacedInstance, _id: string, fleet: FleetReader): string | undefined {
-  return (host === undefined ? undefined : findHost(fleet, host)?.doc.site) ?? place.site;
+/** The site of its host or node; without one, the requested one. */
+export function siteOfInstance(instance: PlacedInstance, _id: string, fleet: FleetReader): string | undefined {
+  const { host, site, place } = instance;
+  return (host === undefined ? site : findHost(fleet, host)?.doc.site) ?? place.site;
 }
 
 /** The project of an operation on instances: none when they are of several. */

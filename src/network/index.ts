@@ -12,6 +12,7 @@ export {
   unbindPort,
 } from './ports/bind.ts';
 export type { BindRequest, BindFault } from './ports/bind.ts';
+export { bindPortsToNode, composeWiredPorts, wiredPlacesOf, wiringProblem } from './ports/bind-to-node.ts';
 export { CLAIM, claimId, CLAIMS_BY_HOST } from './claim.ts';
 export type { Claim } from './claim.ts';
 export {

@@ -195,6 +195,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/instances/:id/shelve': { who: forProjects(OPERATE, '- + 0') },
   'POST /api/v1/instances/:id/unshelve': { who: forProjects(OPERATE, '- + 0') },
   'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
+  'POST /api/v1/instances/:id/power': { who: forProjects(OPERATE, '- + 0'), body: { power: 'on' } },
   'GET /api/v1/gates': { who: SEE_FLEET },
   'GET /api/v1/capacity': { who: SEE_LIST },
   'GET /api/v1/nodes': { who: forProjects(SEE_LIST, '+ + +') },

@@ -51,12 +51,23 @@ export type ClaimOutcome =
   | { readonly kind: 'lost'; readonly reason: Reason }
   | { readonly kind: 'failed'; readonly reason: Reason; readonly retryAfterMs?: number };
 
+/** It did not answer, or not as it should: what it did not say is not known. */
+export class InventoryUnavailable extends Error {
+  readonly code = 'inventory-unreachable';
+  readonly retryable = true;
+
+  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'InventoryUnavailable';
+  }
+}
+
 export interface CallOptions {
   /** Aborted at the deadline, and when whoever calls has lost the right to. */
   readonly signal: AbortSignal;
 }
 
-/** Used by the server that decides. */
+/** Used by the server that decides. Lists and finds reject with `InventoryUnavailable`. */
 export interface Inventory {
   readonly name: InventoryName;
   /**

@@ -66,6 +66,7 @@ const anyRequirements: fc.Arbitrary<Requirements> = fc
     ),
     architecture: optional(fc.constantFrom('x86_64')),
     physicalNetworks: fc.subarray(['p1', 'p2'], { maxLength: 1 }),
+    physicalNetworkChoices: optional(fc.array(fc.subarray(['p1', 'p2', 'p3']), { maxLength: 2 })),
     project: optional(fc.constantFrom('acme', 'nobody')),
     site: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, fc.constantFrom('north')),
   })
@@ -196,6 +197,7 @@ test('the-first-on-the-ring-among-equal-candidates', () => {
 test.each<readonly [field: string, edit: Partial<Node>, wanted: Partial<Requirements>]>([
   ['traits', { traits: ['HW_GPU'] }, { requiredTraits: ['HW_GPU'] }],
   ['physicalNetworks', { physicalNetworks: ['p1'] }, { physicalNetworks: ['p1'] }],
+  ['physicalNetworks', { physicalNetworks: ['p1'] }, { physicalNetworkChoices: [['p2', 'p1']] }],
   ['memoryMiB', { memoryMiB: 9000 }, { memoryMiB: 9000 }],
   ['cpus', { cpus: 90 }, { cpus: 90 }],
   ['localGiB', { localGiB: 900 }, { localGiB: 900 }],

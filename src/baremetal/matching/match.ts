@@ -33,7 +33,7 @@ function passes(stage: HardwareStage, wanted: Requirements, has: Hardware): bool
     case 'owner':
       return isOpenTo(wanted.project, has);
     case 'networks':
-      return wanted.physicalNetworks.every((network) => has.physicalNetworks.has(network));
+      return isWired(wanted, has);
   }
 }
 
@@ -41,6 +41,13 @@ function hasCapability({ key, test }: CapabilityRequirement, { capabilities, tra
   const value = capabilities.get(key);
   if (value === undefined) return test.kind === 'true' && traits.has(test.standIn);
   return test.kind === 'true' ? isTruthy(value) : holds(test, value);
+}
+
+function isWired({ physicalNetworks, physicalNetworkChoices = [] }: Requirements, has: Hardware): boolean {
+  return (
+    physicalNetworks.every((network) => has.physicalNetworks.has(network)) &&
+    physicalNetworkChoices.every((choices) => choices.some((network) => has.physicalNetworks.has(network)))
+  );
 }
 
 /** A node that is nobody's is everybody's. */

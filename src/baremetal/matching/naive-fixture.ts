@@ -46,7 +46,9 @@ function stagesOf({
     owner: ({ owner, lessee }) =>
       (owner === undefined && lessee === undefined) ||
       (wanted.project !== undefined && [owner, lessee].includes(wanted.project)),
-    networks: ({ physicalNetworks }) => wanted.physicalNetworks.every((one) => physicalNetworks.includes(one)),
+    networks: ({ physicalNetworks }) =>
+      wanted.physicalNetworks.every((one) => physicalNetworks.includes(one)) &&
+      !(wanted.physicalNetworkChoices ?? []).some((list) => !list.some((one) => physicalNetworks.includes(one))),
   };
 }
 

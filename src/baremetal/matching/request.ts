@@ -78,6 +78,9 @@ export const RESERVATION_BODY = Type.Object(
       }),
     ),
     project: orNull(PROJECT),
+    build: orNull(
+      Type.String({ maxLength: 400, description: "the item of the control plane's own build that it is for" }),
+    ),
     physical_networks: orNull(
       Type.Array(WORD, { maxItems: PHYSICAL_NETWORKS_MAX, description: 'the node is wired to all of them' }),
     ),
@@ -92,6 +95,8 @@ export interface ReservationRequest {
   readonly manager: string;
   readonly requirements: HardwareRequirements;
   readonly project?: string;
+  /** The item of Muster's own build that asks (see `constrainToBuild`): nobody else may, for its instance. */
+  readonly build?: string;
   /** As they were written: ids or names. */
   readonly candidates?: readonly string[];
   /** Keys that take no part in matching. */
@@ -111,7 +116,7 @@ export function parseReservationBody(body: ReservationBody): ReservationRequest 
   }
   if (reading.problems.length > 0) return reading.problems;
   const { resourceClass, architecture, requiredTraits, forbiddenTraits, capabilities } = reading;
-  const { project, candidate_nodes: candidates } = body;
+  const { project, build, candidate_nodes: candidates } = body;
   return {
     instance: body.instance_uuid,
     manager: body.manager.toLowerCase(),
@@ -127,6 +132,7 @@ export function parseReservationBody(body: ReservationBody): ReservationRequest 
       ...(architecture !== undefined && { architecture }),
     },
     ...(typeof project === 'string' && { project }),
+    ...(typeof build === 'string' && { build }),
     ...(candidates !== undefined && candidates !== null && { candidates }),
     ignored: [...unmatchedFields(body), ...reading.ignored].sort(),
   };

@@ -21,6 +21,8 @@ export interface HardwareRequirements {
   readonly architecture?: string;
   /** The node is wired to all of them. */
   readonly physicalNetworks: readonly string[];
+  /** Of each of these lists, it is wired to one at least: a port goes to any segment of its network. */
+  readonly physicalNetworkChoices?: readonly (readonly string[])[];
 }
 
 export interface Requirements extends HardwareRequirements {
@@ -43,7 +45,7 @@ export const NO_REQUIREMENTS: HardwareRequirements = {
 /** Equal for equal requirements. */
 export function requirementsKey(wanted: Requirements): string {
   const { resourceClass, memoryMiB, cpus, localGiB, architecture, project, site } = wanted;
-  const { requiredTraits, forbiddenTraits, capabilities, physicalNetworks } = wanted;
+  const { requiredTraits, forbiddenTraits, capabilities, physicalNetworks, physicalNetworkChoices } = wanted;
   return JSON.stringify([
     resourceClass,
     memoryMiB,
@@ -56,6 +58,7 @@ export function requirementsKey(wanted: Requirements): string {
     forbiddenTraits,
     capabilities,
     physicalNetworks,
+    physicalNetworkChoices,
   ]);
 }
 

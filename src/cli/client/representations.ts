@@ -146,6 +146,12 @@ export interface Flavor {
   readonly resources?: Readonly<Record<string, number>>;
   readonly requiredTraits: readonly string[];
   readonly forbiddenTraits: readonly string[];
+  readonly bareMetal?: {
+    readonly ephemeralGiB?: number;
+    readonly swapMiB?: number;
+    readonly rxtxFactor?: number;
+    readonly extraSpecs?: Readonly<Record<string, string>>;
+  };
   readonly changedBy: string;
   readonly changedAtMs: number;
 }
@@ -281,6 +287,7 @@ export interface Instance {
     readonly resources?: Readonly<Record<string, number>>;
   };
   readonly image?: string;
+  readonly imageProperties?: Readonly<Record<string, string>>;
   readonly place: {
     readonly site?: string;
     readonly zone?: string;
@@ -293,6 +300,9 @@ export interface Instance {
   readonly state: 'building' | 'active' | 'moving' | 'rebuilding' | 'shelving' | 'shelved' | 'deleting' | 'error';
   readonly builder?: string;
   readonly host?: string;
+  readonly node?: string;
+  readonly site?: string;
+  readonly power?: 'on' | 'off';
   readonly nics: readonly { readonly port: string; readonly network: string }[];
   readonly path: { readonly create: 'conductor' | 'host'; readonly bind: 'conductor' | 'host' };
   readonly together?: { readonly minimum: number };
@@ -300,6 +310,8 @@ export interface Instance {
     readonly nth: number;
     readonly host?: string;
     readonly site?: string;
+    readonly manager?: string;
+    readonly node?: string;
     readonly pools: readonly string[];
     readonly fault?: string;
     readonly excludes?: 'host' | 'pool' | 'none';
@@ -319,6 +331,8 @@ export interface Instance {
       readonly nth: number;
       readonly host?: string;
       readonly site?: string;
+      readonly manager?: string;
+      readonly node?: string;
       readonly pools: readonly string[];
       readonly fault?: string;
       readonly excludes?: 'host' | 'pool' | 'none';
@@ -348,6 +362,7 @@ export interface Instance {
         readonly sentence?: string;
       }[];
     };
+    readonly nodes?: readonly { readonly stage: string; readonly left: number }[];
   };
   readonly degraded?: {
     readonly code: string;
@@ -361,6 +376,12 @@ export interface Instance {
       readonly network: string;
       readonly trouble: 'unbound' | 'not-plugged' | 'unplugged' | 'plug-failed';
     }[];
+  };
+  readonly nodeStatus?: {
+    readonly state: string;
+    readonly power: string;
+    readonly epoch: number;
+    readonly manager?: string;
   };
   readonly ports: readonly {
     readonly id: string;
@@ -553,7 +574,12 @@ export interface Operation {
 export interface Placement {
   readonly count: number;
   readonly placed: number;
-  readonly places?: readonly { readonly name: string; readonly host: string; readonly pools: readonly string[] }[];
+  readonly places?: readonly {
+    readonly name: string;
+    readonly host?: string;
+    readonly manager?: string;
+    readonly pools: readonly string[];
+  }[];
   readonly report?: {
     readonly hosts: number;
     readonly stages: readonly {
@@ -565,6 +591,7 @@ export interface Placement {
       readonly sentence?: string;
     }[];
   };
+  readonly nodes?: readonly { readonly stage: string; readonly left: number }[];
 }
 
 /** GET /api/v1/ports/{id} */

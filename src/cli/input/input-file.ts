@@ -96,6 +96,11 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function decimal(text: string): number {
+  if (!/^\d{1,12}(?:\.\d{1,6})?$/.test(text)) throw usage(`"${text}" is not a number, such as 1.5.`);
+  return Number(text);
+}
+
 export function ipAddress(text: string): string {
   if (isIP(text) === 0) throw usage(`"${text}" is not an IP address; 10.0.0.9 and 2001:db8::9 are.`);
   return text;

@@ -1,5 +1,5 @@
-// muster instances move, shelve, unshelve, rebuild, delete: actions on existing instances.
-import { Command } from 'commander';
+// muster instances move, shelve, unshelve, rebuild, power, delete: actions on existing instances.
+import { Argument, Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { parseDuration } from '../output/duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -34,6 +34,7 @@ export function instanceActions(cli: Cli): Command[] {
       doing: 'is being built elsewhere',
       example: 'its host has burnt down',
     }),
+    switchPower(cli),
     deleteInstances(cli),
   ];
 }
@@ -87,6 +88,32 @@ function moveInstances(cli: Cli): Command {
     const { cold, host } = options;
     const body = { kind: cold === true ? 'cold' : 'live', ...omitUndefined({ host }), ...bodyOf(options) };
     return startEach(session, { names: args, doing: 'is being moved', ask: postVerb(session, 'move', body) }, options);
+  });
+}
+
+const POWER_DOING: Readonly<Record<string, string>> = {
+  on: 'is being switched on',
+  off: 'is being switched off',
+  reboot: 'is being rebooted',
+};
+
+function switchPower(cli: Cli): Command {
+  const command = withWait(
+    new Command('power')
+      .description('Switch instances on bare-metal nodes on or off, or off and on again')
+      .addArgument(new Argument('<power>', 'what to do').choices(Object.keys(POWER_DOING)))
+      .argument('<names...>'),
+  )
+    .option('--deadline <time>', 'how long it may take, such as 10m; 1h if not said', parseDuration)
+    .option('--reason <text>', 'why, for the history');
+  addExamples(
+    command,
+    ['off for the night', 'muster instances power off db-1 --wait'],
+    ['off and on again', 'muster instances power reboot db-1 db-2 --wait'],
+  );
+  return withAction<ActionOptions>(cli, command, (session, { args: [power = '', ...names], options }) => {
+    const ask = postVerb(session, 'power', { power, ...bodyOf(options) });
+    return startEach(session, { names, doing: POWER_DOING[power] ?? power, ask }, options);
   });
 }
 

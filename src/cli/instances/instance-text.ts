@@ -23,7 +23,7 @@ export const INSTANCES: ResourceSpec<Instance> = {
   columns: (nowMs) => [
     { title: 'name', of: (one) => one.name, colour: 'bold' },
     { title: 'state', of: stateText, colour: 'state' },
-    { title: 'host', of: (one) => one.host },
+    { title: 'host', of: placeText },
     { title: 'flavor', of: (one) => one.flavor },
     { title: 'project', of: (one) => one.project },
     { title: 'group', of: (one) => one.place.group },
@@ -40,9 +40,12 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['State', stateText(one)],
     ['Degraded', degradedText(one, nowMs)],
     ['Host', one.host],
+    ['Node', one.node],
+    ...nodeFacts(one),
     ['Project', one.project],
     ['Flavor', `${one.flavor}: ${amountsText(one.amounts)}`],
     ['Image', one.image],
+    ['Image properties', pairsText(one.imageProperties)],
     ['Only in site', place.site],
     ['Only in zone', place.zone],
     ['Only in aggregates', listText(place.aggregates)],
@@ -56,6 +59,25 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['Created', `${relativeTime(one.createdAtMs, nowMs)} by ${one.createdBy}`],
     ...changedFacts(one, nowMs),
   ];
+}
+
+/** Whoever acts on the node acts on the instance. */
+function nodeFacts({ nodeStatus }: Instance): Facts {
+  if (nodeStatus === undefined) return [];
+  const { state, power, epoch, manager } = nodeStatus;
+  return [
+    ['Node state', `${state}, power ${power}`],
+    ['Managed by', `${manager ?? 'nobody now'} (epoch ${epoch})`],
+  ];
+}
+
+/** Its host, or its bare-metal node. */
+export function placeText({ host, node }: Instance): string | undefined {
+  return host ?? (node === undefined ? undefined : `node ${node}`);
+}
+
+function pairsText(pairs: Readonly<Record<string, string>> = {}): string | undefined {
+  return listText(Object.entries(pairs).map(([name, value]) => `${name}=${value}`));
 }
 
 /** An instance that is cut off is not plainly active. */
@@ -104,12 +126,19 @@ const NIC_COLUMNS: readonly Column<Port>[] = [
 function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] {
   return [
     { title: 'try', of: (attempt) => (of === undefined ? attempt.nth : `${attempt.nth} of ${of}`) },
-    { title: 'host', of: (attempt) => attempt.host },
+    { title: 'host', of: triedPlaceText },
     { title: 'site', of: (attempt) => attempt.site },
     { title: 'pools', of: (attempt) => listText([...new Set(attempt.pools)]) },
     { title: 'when', of: (attempt) => relativeTime(attempt.atMs, nowMs) },
     { title: 'went wrong', of: faultText },
   ];
+}
+
+function triedPlaceText({ host, node, manager }: Attempt): string | undefined {
+  if (host !== undefined || (node ?? manager) === undefined) return host;
+  return [...(node === undefined ? [] : [`node ${node}`]), ...(manager === undefined ? [] : [`by ${manager}`])].join(
+    ' ',
+  );
 }
 
 function faultText({ fault, text, excludes, excludedPool }: Attempt): string | undefined {
@@ -133,6 +162,18 @@ export function reportText(report: Report, paint: Paint): string {
   return `Of ${hosts}, filter by filter:\n${renderTable(report.stages, STAGE_COLUMNS, paint)}`;
 }
 
+type NodeStage = NonNullable<NonNullable<Instance['fault']>['nodes']>[number];
+
+const NODE_STAGE_COLUMNS: readonly Column<NodeStage>[] = [
+  { title: 'stage', of: ({ stage }) => stage },
+  { title: 'nodes left', of: ({ left }) => left, align: 'right' },
+];
+
+/** Why no bare-metal node was found, stage by stage. */
+export function nodeStagesText(stages: readonly NodeStage[], paint: Paint): string {
+  return `Of the bare-metal nodes, stage by stage:\n${renderTable(stages, NODE_STAGE_COLUMNS, paint)}`;
+}
+
 /** What does not fit into a line each: NICs, tries, and the filters that left no host. */
 export function instanceTables(one: Instance, paint: Paint, nowMs: number): string {
   const { ports, attempts, attemptsMax, move, fault } = one;
@@ -144,6 +185,7 @@ export function instanceTables(one: Instance, paint: Paint, nowMs: number): stri
     ...(tries ? [renderTable(attempts, attemptColumns(nowMs, attemptsMax), paint)] : []),
     ...(moves.length === 0 ? [] : [`Tried for the move:\n${renderTable(moves, attemptColumns(nowMs), paint)}`]),
     ...(fault?.report === undefined ? [] : [reportText(fault.report, paint)]),
+    ...(fault?.nodes === undefined ? [] : [nodeStagesText(fault.nodes, paint)]),
   ]
     .map((text) => `\n${text}`)
     .join('');

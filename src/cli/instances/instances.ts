@@ -4,7 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { instanceActions } from './actions.ts';
 import { requestBody, withRequest, type RequestOptions } from './request.ts';
-import { INSTANCES, instanceTables, reportText } from './instance-text.ts';
+import { INSTANCES, instanceTables, nodeStagesText, placeText, reportText } from './instance-text.ts';
 import { showEnd, reportStarted, watchOperation, withWait, type WaitOptions } from '../operations/wait.ts';
 import { addressesText } from '../network/port-text.ts';
 import { listCommand, resourcePath } from '../resource-commands.ts';
@@ -117,7 +117,7 @@ interface BuiltInstance {
 const BUILT_COLUMNS: readonly Column<BuiltInstance>[] = [
   { title: 'name', of: ({ name }) => name, colour: 'bold' },
   { title: 'state', of: ({ instance }) => instance?.state ?? 'gone', colour: 'state' },
-  { title: 'host', of: ({ instance }) => instance?.host },
+  { title: 'host', of: ({ instance }) => instance && placeText(instance) },
   { title: 'addresses', of: ({ instance }) => instance?.ports?.map((port) => addressesText(port) ?? '-').join('; ') },
   { title: 'fault', of: ({ instance }) => instance?.fault?.message },
 ];
@@ -136,7 +136,7 @@ type Place = NonNullable<Placement['places']>[number];
 
 const PLACE_COLUMNS: readonly Column<Place>[] = [
   { title: 'name', of: (place) => place.name, colour: 'bold' },
-  { title: 'host', of: (place) => place.host },
+  { title: 'host', of: (place) => place.host ?? `a node, by ${place.manager}` },
   { title: 'pools', of: (place) => place.pools.join(', ') },
 ];
 
@@ -150,12 +150,14 @@ function previewInstances(cli: Cli): Command {
   return withAction<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
     const body = requestBody(name, options);
     const preview = await session.client.write<Placement>('POST', `${INSTANCES.path}/preview`, { body });
-    const { count, placed, places, report } = preview;
-    await session.reportDone(preview, `${placed} of ${count} would find a host.`);
+    const { count, placed, places, report, nodes } = preview;
+    const what = nodes === undefined ? 'host' : 'node';
+    await session.reportDone(preview, `${placed} of ${count} would find a ${what}.`);
     if (session.output === 'table') {
       if (places === undefined) session.note('On which hosts is told to operators.');
       else if (places.length > 0) session.terminal.out(`\n${renderTable(places, PLACE_COLUMNS, session.paint)}`);
       if (report !== undefined) session.terminal.out(`\n${reportText(report, session.paint)}`);
+      if (nodes !== undefined && placed < count) session.terminal.out(`\n${nodeStagesText(nodes, session.paint)}`);
     }
     return placed < (options.minCount ?? count) ? EXIT.refused : EXIT.ok;
   });

@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { parseDuration } from '../output/duration.ts';
 import { usage } from '../exit-code.ts';
 import { ipAddress, wholeNumber, parseWords } from '../input/input-file.ts';
+import { namedValues } from '../input/pairs.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 
 export interface RequestOptions {
@@ -11,6 +12,7 @@ export interface RequestOptions {
   readonly count?: number;
   readonly minCount?: number;
   readonly image?: string;
+  readonly imageProperty?: Readonly<Record<string, string>>;
   readonly project?: string;
   readonly site?: string;
   readonly zone?: string;
@@ -77,6 +79,11 @@ export function withRequest(command: Command): Command {
     .option('--count <number>', 'how many, 1 if not said; with more than one they are numbered', wholeNumber)
     .option('--min-count <number>', 'rather none than fewer than this; all of them unless said', wholeNumber)
     .option('--image <name>', 'what they boot from')
+    .option(
+      '--image-property <name=value>',
+      'what the image needs of a bare-metal node, such as architecture=x86_64; may be repeated',
+      namedValues,
+    )
     .option('--project <name>', 'whose they are; else that of the token, or "default"')
     .option('--site <name>', 'only in this site')
     .option('--zone <name>', 'only in this availability zone')
@@ -99,6 +106,7 @@ export function requestBody(name: string | undefined, options: RequestOptions): 
     count,
     minCount,
     image,
+    imageProperties: options.imageProperty,
     project,
     networks: nics === undefined ? undefined : networksOf(nics),
     securityGroups: options.securityGroup,

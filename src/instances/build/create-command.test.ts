@@ -22,6 +22,7 @@ describe('requesting instances', () => {
       name: 'web',
       count: 1,
       minCount: 1,
+      isMinimumNamed: false,
       flavor: 'small',
       project: 'default',
       place: {},
@@ -45,6 +46,7 @@ describe('requesting instances', () => {
       minCount: 2,
       networks: [{ network: 'lan' }, { network: 'lan', tag: 'b' }],
       image: 'img',
+      imageProperties: { architecture: 'x86_64' },
       project: 'shop',
       site: 'north',
       zone: 'a',
@@ -61,6 +63,7 @@ describe('requesting instances', () => {
     expect(compileChecker(NEW_INSTANCES)(body)).toEqual([]);
     const made = command(body, { ...ANN, role: 'admin' });
     expect(made).toMatchObject({ count: 3, minCount: 2, image: 'img', project: 'shop', attemptsMax: 5, why: 'sale' });
+    expect(made).toMatchObject({ isMinimumNamed: true, imageProperties: { architecture: 'x86_64' } });
     expect(made).toMatchObject({
       place: {
         site: 'north',

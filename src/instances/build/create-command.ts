@@ -28,7 +28,7 @@ export function startedAnswer(body: { readonly operation: string; readonly insta
   return { ...answer(body, 202), headers: { location: `/api/v1/operations/${body.operation}` } };
 }
 
-const { name, image, project } = INSTANCE_SCHEMA.properties;
+const { name, image, imageProperties, project } = INSTANCE_SCHEMA.properties;
 const { onlyHost: _onlyHost, site: _site, group: _group, ...WHERE } = PLACE;
 
 export const NEW_INSTANCES = strictObject({
@@ -45,6 +45,7 @@ export const NEW_INSTANCES = strictObject({
   ),
   flavor: ID,
   image,
+  imageProperties,
   project: Type.Optional(project),
   networks: Type.Optional(REQUESTED_NETWORKS),
   securityGroups: Type.Optional(Type.Array(WORD, { maxItems: SECURITY_GROUPS_MAX, uniqueItems: true })),
@@ -91,8 +92,10 @@ export function toCreateCommand(body: NewInstances, context: RequestContext): Cr
     name: instanceName,
     count,
     minCount,
+    isMinimumNamed: body.minCount !== undefined,
     flavor,
     image: from,
+    imageProperties: body.imageProperties,
     project: body.project ?? caller.project ?? DEFAULT_PROJECT,
     place: placeOf(body, caller),
     networks,

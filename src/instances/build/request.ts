@@ -25,8 +25,11 @@ export interface CreateInstances {
   readonly name: string;
   readonly count: number;
   readonly minCount: number;
+  /** The request names the minimum; else it is all of them. */
+  readonly isMinimumNamed?: boolean;
   readonly flavor: string;
   readonly image?: string | undefined;
+  readonly imageProperties?: Instance['imageProperties'] | undefined;
   readonly project: string;
   readonly place: Instance['place'];
   readonly networks: RequestedNetworks;
@@ -196,7 +199,7 @@ export function composeInstance(
   ports: readonly StoredPort[],
   minimum: number,
 ): Instance {
-  const { image, place, project, by, nowMs, attemptsMax = ATTEMPTS_DEFAULT } = command;
+  const { image, imageProperties, place, project, by, nowMs, attemptsMax = ATTEMPTS_DEFAULT } = command;
   const instance: Instance = {
     name,
     project,
@@ -216,6 +219,7 @@ export function composeInstance(
   };
   // Assigned one by one: spreading parts into one object would allocate each again.
   if (image !== undefined) instance.image = image;
+  if (imageProperties !== undefined) instance.imageProperties = imageProperties;
   if (minimum > 1) instance.together = { minimum };
   return instance;
 }

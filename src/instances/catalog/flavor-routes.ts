@@ -9,6 +9,7 @@ import {
   type Resource,
   type Route,
 } from '../../access/index.ts';
+import type { Builders } from '../builder.ts';
 import { createFlavor, deleteFlavor } from './flavors.ts';
 import { FLAVOR_SCHEMA, type Flavor } from '../model.ts';
 import { FLAVOR_REPRESENTATION } from '../representations.ts';
@@ -32,26 +33,31 @@ const FLAVORS: Resource<'flavor', Flavor> = {
   representation: FLAVOR_REPRESENTATION,
 };
 const { name, vcpus, memoryMiB, diskGiB, resources, requiredTraits, forbiddenTraits } = FLAVOR_SCHEMA.properties;
+const { bareMetal } = FLAVOR_SCHEMA.properties;
 
-export const flavorRoutes: readonly Route[] = [
-  ...readRoutes(FLAVORS, { listing: LISTING, forProjects: true }),
-  createRoute(FLAVORS, {
-    about: 'Create a flavor: the resources of one instance, and the traits that its host must have',
-    access: 'operator',
-    body: strictObject({
-      name,
-      vcpus,
-      memoryMiB,
-      diskGiB,
-      resources,
-      requiredTraits: Type.Optional(requiredTraits),
-      forbiddenTraits: Type.Optional(forbiddenTraits),
+export function flavorRoutes(builders: Builders): readonly Route[] {
+  return [
+    ...readRoutes(FLAVORS, { listing: LISTING, forProjects: true }),
+    createRoute(FLAVORS, {
+      about: 'Create a flavor: the resources of one instance, and the traits that its host must have',
+      access: 'operator',
+      body: strictObject({
+        name,
+        vcpus,
+        memoryMiB,
+        diskGiB,
+        resources,
+        requiredTraits: Type.Optional(requiredTraits),
+        forbiddenTraits: Type.Optional(forbiddenTraits),
+        bareMetal,
+      }),
+      decide: (fleet, body, { by, nowMs }) =>
+        createFlavor(fleet, { ...body, by, nowMs }, (flavor) => builders.forFlavor(flavor).flavorProblem?.(flavor)),
     }),
-    decide: (fleet, body, { by, nowMs }) => createFlavor(fleet, { ...body, by, nowMs }),
-  }),
-  deleteRoute(FLAVORS, {
-    about: 'Delete a flavor that no instance uses any more',
-    access: 'operator',
-    decide: (fleet, { id }) => deleteFlavor(fleet, id),
-  }),
-];
+    deleteRoute(FLAVORS, {
+      about: 'Delete a flavor that no instance uses any more',
+      access: 'operator',
+      decide: (fleet, { id }) => deleteFlavor(fleet, id),
+    }),
+  ];
+}

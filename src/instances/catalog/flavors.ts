@@ -4,14 +4,22 @@ import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { FLAVOR, INSTANCES_BY_FLAVOR, TRAITS_MAX, type Flavor, type Instance } from '../model.ts';
 
-export interface CreateFlavor extends Pick<Flavor, 'name' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources'> {
+export interface CreateFlavor extends Pick<
+  Flavor,
+  'name' | 'vcpus' | 'memoryMiB' | 'diskGiB' | 'resources' | 'bareMetal'
+> {
   readonly requiredTraits?: readonly string[];
   readonly forbiddenTraits?: readonly string[];
   readonly by: string;
   readonly nowMs: number;
 }
 
-export function createFlavor(fleet: FleetReader, command: CreateFlavor): Decision<Flavor> {
+/** `problemOf`: why the flavor's builder does not take it. */
+export function createFlavor(
+  fleet: FleetReader,
+  command: CreateFlavor,
+  problemOf?: (flavor: Flavor) => Refusal | undefined,
+): Decision<Flavor> {
   const { by, nowMs, requiredTraits = [], forbiddenTraits = [], ...sizes } = command;
   const id = idOf(FLAVOR, command.name);
   if (fleet.get(FLAVOR, id) !== undefined) return refuse(flavorExists(command.name));
@@ -19,6 +27,8 @@ export function createFlavor(fleet: FleetReader, command: CreateFlavor): Decisio
   if (both !== undefined) return refuse(contradiction(both));
   const traits = { requiredTraits: [...requiredTraits], forbiddenTraits: [...forbiddenTraits] };
   const flavor: Flavor = { ...sizes, ...traits, changedBy: by, changedAtMs: nowMs };
+  const problem = problemOf?.(flavor);
+  if (problem !== undefined) return refuse(problem);
   return accept([put(FLAVOR, id, flavor)], flavor);
 }
 

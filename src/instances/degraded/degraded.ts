@@ -49,9 +49,10 @@ export function disconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstan
   return portsOf(fleet, doc).flatMap((port) => troubleOf(fleet, port, doc.host ?? '') ?? []);
 }
 
-/** The same for an active instance; an open operation reports on its ports itself. */
+/** The same for an active instance on a host; an open operation reports on its ports itself. */
 export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
-  return instance.doc.state === 'active' ? disconnectedPorts(fleet, instance) : [];
+  const { state, builder } = instance.doc;
+  return state === 'active' && builder === undefined ? disconnectedPorts(fleet, instance) : [];
 }
 
 /** In the names of reconnecting operations, so that an item is known by its operation's name. */

@@ -92,10 +92,10 @@ function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: Bin
   }
 }
 
-const NONE_TAKEN: ReadonlySet<string> = new Set();
+export const NONE_TAKEN: ReadonlySet<string> = new Set();
 
 /** Most calls have a single port without addresses: then no set is built. */
-function addAddressKeys(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
+export function addAddressKeys(taken: ReadonlySet<string>, addresses: readonly Address[]): ReadonlySet<string> {
   if (addresses.length === 0) return taken;
   return new Set([...taken, ...addresses.map(({ subnet, ip }) => addressKey(subnet, ip))]);
 }
@@ -134,7 +134,10 @@ function isMapped(fleet: FleetReader, { port, pool, host }: PortBindInput): bool
 }
 
 /** The addresses of a port on a pool: those that it holds if they lie there, else new ones where it needs them. */
-function resolveBoundAddresses(fleet: FleetReader, { port, pool, taken }: PortBindInput): Address[] | BindFault {
+export function resolveBoundAddresses(
+  fleet: FleetReader,
+  { port, pool, taken }: Pick<PortBindInput, 'port' | 'pool' | 'taken'>,
+): Address[] | BindFault {
   if (port.addresses.length > 0) {
     const segment = segmentOfPool(pool);
     const elsewhere = port.addresses.find((address) => segmentOf(fleet, address) !== segment);

@@ -1,0 +1,87 @@
+// Decides on one call to a simulated machine: whether its caller may act on the node, what the machine makes of it, and the note that is kept of every
+// call, refused ones included.
+import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../../journal/index.ts';
+import { NODE, type Node } from '../../model.ts';
+import type { MachineCall, MachineOutcome, MachineStatus } from '../inventory.ts';
+import { faultOpOf, triggerFault } from './faults.ts';
+import { callMachine, NEW_MACHINE, statusOfMachine } from './machine.ts';
+import { MACHINE, MACHINE_CALL, type Machine, type MachineCallNote } from './model.ts';
+import { SIMULATED_INVENTORY } from './settings.ts';
+
+export interface ActOnMachine {
+  readonly call: MachineCall;
+  /** A fresh id, for the note. */
+  readonly note: string;
+  readonly nowMs: number;
+}
+
+/** Whether a manager may act on a node now; the reason if not. */
+export type RightCheck = (fleet: FleetReader, call: MachineCall) => Refusal | undefined;
+
+export type ActAnswer =
+  | { readonly kind: 'outcome'; readonly outcome: MachineOutcome }
+  /** Noted, and without effect. */
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  /** Carried out; the caller is not to learn that. */
+  | { readonly kind: 'lost' };
+
+export function actOnMachine(
+  fleet: FleetReader,
+  { call, note, nowMs }: ActOnMachine,
+  denyUnlessEntitled: RightCheck,
+): Decision<ActAnswer> {
+  const node = fleet.get(NODE, idOf(NODE, call.node))?.doc;
+  if (node === undefined) return refuse(unknownMachine(call.node));
+  if (node.inventory !== 'simulated') return refuse(notSimulated(call.node, node));
+  const settings = valueOf(fleet, SIMULATED_INVENTORY);
+  const denied = denyUnlessEntitled(fleet, call);
+  // A machine that checks nothing is called by whoever calls: that is what trials with such machines are about.
+  if (denied !== undefined && settings.checksEpochs) {
+    return accept([noteCall(note, { ...call, nowMs, result: denied.code })], { kind: 'refused', refusal: denied });
+  }
+  const id = idOf(MACHINE, call.node);
+  const before = machineOf(fleet, call.node);
+  const { fault, changes: used } = triggerFault(fleet, { op: faultOpOf(call.action), node: call.node });
+  const { machine, outcome } = callMachine(before, call, { settings, nowMs, fault });
+  const changes: Change[] = [...used, noteCall(note, { ...call, nowMs, result: outcome.kind, denied: denied?.code })];
+  if (machine !== before) changes.push(put(MACHINE, id, machine));
+  return accept(changes, fault?.outcome === 'applied-but-lost' ? { kind: 'lost' } : { kind: 'outcome', outcome });
+}
+
+export function machineOf(fleet: FleetReader, node: string): Machine {
+  return fleet.get(MACHINE, idOf(MACHINE, node))?.doc ?? NEW_MACHINE;
+}
+
+export function readMachine(fleet: FleetReader, node: string, nowMs: number): MachineStatus {
+  return statusOfMachine(machineOf(fleet, node), nowMs);
+}
+
+interface CalledMachine extends Pick<MachineCall, 'action' | 'node' | 'instance' | 'manager' | 'nodeEpoch'> {
+  readonly nowMs: number;
+  readonly result: string;
+  readonly denied?: string | undefined;
+}
+
+function noteCall(id: string, called: CalledMachine): Change {
+  const { action: op, node, instance, manager, nodeEpoch: epoch, nowMs: atMs, result, denied } = called;
+  const accepted = isAccepted(result);
+  const doc: MachineCallNote = { op, node, instance, manager, epoch, accepted, result, atMs };
+  if (denied !== undefined) doc.denied = denied;
+  return put(MACHINE_CALL, idOf(MACHINE_CALL, id), doc);
+}
+
+/** It did something, or had been done before. */
+export function isAccepted(result: string): boolean {
+  return result === 'applied' || result === 'already';
+}
+
+function unknownMachine(node: string): Refusal {
+  const message = `There is no node "${node}". List them with "muster baremetal nodes list".`;
+  return { kind: 'not-found', code: 'node-not-found', message, facts: { node } };
+}
+
+function notSimulated(node: string, { inventory }: Node): Refusal {
+  const message = `The machine of node "${node}" is not simulated: inventory "${inventory}" has it. Ask that one to act on it.`;
+  return { kind: 'conflict', code: 'machine-not-simulated', message, facts: { node, inventory } };
+}

@@ -1,0 +1,108 @@
+// The simulated inventory, at the server that decides: its claims are commits of their own, as a call to a real one has an effect of its own.
+import { idOf, valueOf, type FleetReader } from '../../../fleet/index.ts';
+import { accept, isJournalAway, type Clock, type Decision, type Ids, type Journal } from '../../../journal/index.ts';
+import { NODE } from '../../model.ts';
+import {
+  InventoryUnavailable,
+  type CallOptions,
+  type ClaimOutcome,
+  type ClaimRequest,
+  type Inventory,
+  type InventoryNode,
+  type InventoryPage,
+  type NodeFence,
+} from '../inventory.ts';
+import { claimMachine, describeMachine, listMachines, type ClaimAnswer } from './claims.ts';
+import { triggerFault } from './faults.ts';
+import type { MachineFault } from './model.ts';
+import { SIMULATED_INVENTORY } from './settings.ts';
+
+const BY = 'simulated-inventory';
+
+export interface SimulatedInventoryOptions {
+  readonly journal: Pick<Journal, 'fleet' | 'submit'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+export class SimulatedInventory implements Inventory {
+  readonly name = 'simulated';
+  readonly #options: SimulatedInventoryOptions;
+
+  constructor(options: SimulatedInventoryOptions) {
+    this.#options = options;
+  }
+
+  async claims(): Promise<'inline' | 'asked' | 'direct'> {
+    return valueOf(this.#options.journal.fleet, SIMULATED_INVENTORY).claims;
+  }
+
+  async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
+    await this.#applyFault(after, how);
+    const { journal, clock } = this.#options;
+    return listMachines(journal.fleet, { after, limit, nowMs: clock.nowMs() });
+  }
+
+  async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
+    await this.#applyFault(node, how);
+    const { journal, clock } = this.#options;
+    const doc = journal.fleet.get(NODE, idOf(NODE, node))?.doc;
+    if (doc?.inventory !== 'simulated' || doc.state === 'removed') return 'gone';
+    return describeMachine(journal.fleet, node, doc, clock.nowMs());
+  }
+
+  async claim({ node, nodeEpoch, instance }: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+    return this.#decide('claim', { node, nodeEpoch, instance }, how);
+  }
+
+  async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+    return this.#decide('unclaim', fence, how);
+  }
+
+  async #decide(op: 'claim' | 'unclaim', fence: NodeFence, { signal }: CallOptions): Promise<ClaimOutcome> {
+    const { clock, ids } = this.#options;
+    const command = { op, fence, note: ids.next('call'), nowMs: clock.nowMs() };
+    const answer = await this.#submit<ClaimAnswer>((fleet) => claimMachine(fleet, command));
+    if (answer?.kind !== 'hang') return answer ?? unreachable(fence.node);
+    await untilAborted(signal);
+    return unreachable(fence.node);
+  }
+
+  /** Of a list, the page after a node; the first page is after none. */
+  async #applyFault(node: string | undefined, { signal }: CallOptions): Promise<void> {
+    const { journal, clock } = this.#options;
+    const call = { op: 'list', node } as const;
+    if (triggerFault(journal.fleet, call).fault === undefined) return;
+    const fault = await this.#submit((fleet): Decision<MachineFault | undefined> => {
+      const triggered = triggerFault(fleet, call);
+      return accept(triggered.changes, triggered.fault);
+    });
+    if (fault === undefined) return;
+    await clock.sleep(fault.delayMs, signal);
+    if (fault.outcome === 'hang') await untilAborted(signal);
+    if (fault.outcome !== 'ok')
+      throw new InventoryUnavailable('the simulated inventory does not answer, as it was armed');
+  }
+
+  /** Undefined when nothing could be decided: whether it was carried out is not known. */
+  async #submit<A>(decide: (fleet: FleetReader) => Decision<A>): Promise<A | undefined> {
+    try {
+      const outcome = await this.#options.journal.submit({ by: BY, decide });
+      return outcome.kind === 'accepted' ? outcome.answer : undefined;
+    } catch (error) {
+      if (!isJournalAway(error)) throw error;
+      return undefined;
+    }
+  }
+}
+
+function unreachable(node: string): ClaimOutcome {
+  return { kind: 'failed', reason: { code: 'inventory-unreachable', inventory: 'simulated', node } };
+}
+
+function untilAborted(signal: AbortSignal): Promise<undefined> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  if (signal.aborted) resolve(undefined);
+  signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  return promise;
+}

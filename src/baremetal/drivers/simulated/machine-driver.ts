@@ -1,0 +1,100 @@
+// Drives simulated machines, from wherever a manager runs: calls go to the server that decides, which checks the manager's right to them. It acts, and
+// waits until the machine is done. A call whose answer was lost is repeated: the machine has carried it out already, or does so now.
+import type { Clock } from '../../../journal/index.ts';
+import type {
+  CallOptions,
+  MachineAction,
+  MachineCall,
+  MachineDriver,
+  MachineOutcome,
+  MachineStatus,
+  NodeFence,
+} from '../inventory.ts';
+
+export type MachineReply =
+  | { readonly kind: 'outcome'; readonly outcome: MachineOutcome }
+  /** The control plane does not let this manager do it. */
+  | { readonly kind: 'refused'; readonly code: string; readonly message: string }
+  /** No answer: it may have been carried out. */
+  | { readonly kind: 'away'; readonly retryAfterMs?: number };
+
+/** The way of a manager to the simulated machines. */
+export interface MachineLink {
+  act(call: MachineCall, how: CallOptions): Promise<MachineReply>;
+  /** Undefined when there is no answer. */
+  inspect(node: string, how: CallOptions): Promise<MachineStatus | undefined>;
+}
+
+export interface SimulatedMachinesOptions {
+  readonly link: MachineLink;
+  readonly clock: Clock;
+}
+
+/** Between two looks at a machine that is at work, and before a call is repeated. */
+const LOOK_MS = 500;
+
+/** What a machine is while it carries out an action, and once it is done. Other actions are done when they are answered. */
+const LONG_ACTIONS: Readonly<
+  Partial<Record<MachineAction, { readonly during: MachineStatus['state']; readonly after: MachineStatus['state'] }>>
+> = {
+  deploy: { during: 'deploying', after: 'deployed' },
+  clean: { during: 'cleaning', after: 'empty' },
+};
+
+export class SimulatedMachines implements MachineDriver {
+  readonly name = 'simulated';
+  readonly #options: SimulatedMachinesOptions;
+
+  constructor(options: SimulatedMachinesOptions) {
+    this.#options = options;
+  }
+
+  async inspect({ node }: NodeFence, how: CallOptions): Promise<MachineStatus> {
+    const { link, clock } = this.#options;
+    for (;;) {
+      const status = await link.inspect(node, how);
+      if (status !== undefined) return status;
+      how.signal.throwIfAborted();
+      await clock.sleep(LOOK_MS, how.signal);
+    }
+  }
+
+  async carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+    const { link, clock } = this.#options;
+    for (;;) {
+      const reply = await link.act(call, how);
+      switch (reply.kind) {
+        case 'refused':
+          if (reply.code === 'fenced') return { kind: 'stale' };
+          return { kind: 'failed', reason: { code: reply.code, node: call.node, message: reply.message } };
+        case 'outcome':
+          return this.#waitUntilDone(call, reply.outcome, how);
+        case 'away':
+          await clock.sleep(reply.retryAfterMs ?? LOOK_MS, how.signal);
+          how.signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #waitUntilDone(call: MachineCall, outcome: MachineOutcome, how: CallOptions): Promise<MachineOutcome> {
+    const { clock } = this.#options;
+    if (outcome.kind !== 'applied' && outcome.kind !== 'already') return outcome;
+    const long = LONG_ACTIONS[call.action];
+    const takesMs = Number(outcome.facts?.['takesMs'] ?? 0);
+    if (long === undefined) {
+      if (takesMs > 0) await clock.sleep(takesMs, how.signal);
+      how.signal.throwIfAborted();
+      return { kind: outcome.kind };
+    }
+    for (;;) {
+      const { state, instance } = await this.inspect(call, how);
+      if (state === long.after) return { kind: outcome.kind };
+      if (state === 'failed') return { kind: 'failed', reason: { code: `${call.action}-failed`, node: call.node } };
+      // Somebody else has it meanwhile.
+      if (state !== long.during || instance !== call.instance) return { kind: 'stale' };
+      how.signal.throwIfAborted();
+      await clock.sleep(LOOK_MS, how.signal);
+      how.signal.throwIfAborted();
+    }
+  }
+}

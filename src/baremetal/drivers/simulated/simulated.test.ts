@@ -1,0 +1,194 @@
+// The simulated machines and their inventory: the contract of each port, and the faults that only they have.
+import { describe, expect, test } from 'vitest';
+import type { Refusal } from '../../../fleet/index.ts';
+import {
+  inventoryContract,
+  machineContract,
+  machineProperties,
+  type InventoryHarness,
+  type MachineHarness,
+} from '../contract.ts';
+import type { MachineAction } from '../inventory.ts';
+import { SimulatedInventory } from './inventory-driver.ts';
+import { SimulatedMachines } from './machine-driver.ts';
+import { faultOpOf } from './faults.ts';
+import { SimulatedWorld } from './simulated-fixture.ts';
+
+async function machines(checksEpochs: boolean): Promise<MachineHarness> {
+  const world = await SimulatedWorld.start({ checksEpochs });
+  return {
+    driver: new SimulatedMachines({ link: world.link, clock: world.clock }),
+    nodes: world.nodes,
+    entitle: (fence) => world.entitle(fence),
+    failNext: (action) => world.arm({ op: faultOpOf(action), outcome: 'failed' }),
+    countBegun: async (node, action) =>
+      world.calls().filter((call) => call.node === node && call.op === action && call.result === 'applied').length,
+    close: async () => undefined,
+  };
+}
+
+for (const checksEpochs of [true, false]) {
+  const name = checksEpochs ? 'simulated' : 'simulated, blind';
+  const epochs = checksEpochs ? 'every' : 'none';
+  const contract = { name, start: () => machines(checksEpochs), epochs } as const;
+  machineContract(contract);
+  if (checksEpochs) machineProperties(contract);
+  inventoryContract({
+    name,
+    epochs,
+    start: async (): Promise<InventoryHarness> => {
+      const world = await SimulatedWorld.start({ checksEpochs, claims: 'asked' });
+      return {
+        inventory: new SimulatedInventory(world),
+        nodes: world.nodes,
+        disconnect: async () => {
+          await world.arm({ op: 'list', outcome: 'unavailable', times: 100 });
+          await world.arm({ op: 'claim', outcome: 'unavailable', times: 100 });
+        },
+        close: async () => undefined,
+      };
+    },
+  });
+}
+
+const FENCE = { node: 'n1', nodeEpoch: 5, instance: 'a' };
+const FENCED: Refusal = { kind: 'conflict', code: 'fenced', message: 'Not yours.' };
+
+async function entitledWorld(settings = {}): Promise<{ world: SimulatedWorld; driver: SimulatedMachines }> {
+  const world = await SimulatedWorld.start(settings);
+  await world.entitle(FENCE);
+  return { world, driver: new SimulatedMachines({ link: world.link, clock: world.clock }) };
+}
+
+const call = (action: MachineAction, facts = {}) => ({ ...FENCE, action, manager: 'm1', args: {}, ...facts });
+const how = { signal: new AbortController().signal };
+
+describe('a call to a simulated machine', () => {
+  test('takes-as-long-as-is-set, and-is-under-way-meanwhile', async () => {
+    const { world, driver } = await entitledWorld({ deployMs: 60_000 });
+    const { now } = world.clock;
+    await world.link.act(call('deploy'), how);
+    expect(await driver.inspect(FENCE, how)).toEqual({ state: 'deploying', instance: 'a', power: 'off' });
+    await driver.carryOut(call('deploy'), how);
+    expect(world.clock.now - now).toBe(60_000);
+  });
+
+  test('is-noted, also-when-it-is-refused: then it has no effect', async () => {
+    const { world, driver } = await entitledWorld();
+    world.deny = () => FENCED;
+    expect(await driver.carryOut(call('deploy', { manager: 'm2' }), how)).toEqual({ kind: 'stale' });
+    expect((await driver.inspect(FENCE, how)).state).toBe('empty');
+    const atMs = world.clock.now;
+    const note = { op: 'deploy', node: 'n1', instance: 'a', manager: 'm2', epoch: 5, accepted: false };
+    expect(world.calls()).toEqual([{ ...note, result: 'fenced', atMs }]);
+  });
+
+  test('of-a-blind-machine-is-carried-out-without-the-right, and-the-note-says-so', async () => {
+    const { world, driver } = await entitledWorld({ checksEpochs: false });
+    world.deny = () => FENCED;
+    expect(await driver.carryOut(call('deploy'), how)).toMatchObject({ kind: 'applied' });
+    expect(world.calls()).toMatchObject([{ op: 'deploy', accepted: true, result: 'applied', denied: 'fenced' }]);
+  });
+
+  test('whose-answer-is-lost-is-repeated, and-carried-out-once', async () => {
+    const { world, driver } = await entitledWorld();
+    await world.arm({ op: 'deploy', outcome: 'applied-but-lost' });
+    expect(await driver.carryOut(call('deploy'), how)).toEqual({ kind: 'already' });
+    expect(world.calls().map(({ result }) => result)).toEqual(['applied', 'already']);
+  });
+
+  test('that-is-not-carried-out-changes-nothing', async () => {
+    const { world, driver } = await entitledWorld();
+    await world.arm({ op: 'power', node: 'n1', outcome: 'unavailable', times: 2 });
+    const tries = [await driver.carryOut(call('power-on'), how), await driver.carryOut(call('power-on'), how)];
+    expect(tries).toEqual(
+      Array.from(tries, () => ({ kind: 'failed', reason: { code: 'machine-unavailable', node: 'n1' } })),
+    );
+    expect(await driver.carryOut(call('power-on'), how)).toMatchObject({ kind: 'applied' });
+  });
+
+  test('that-hangs-ends-with-its-caller, and-its-machine-can-be-cleaned', async () => {
+    const { world, driver } = await entitledWorld();
+    await world.arm({ op: 'deploy', outcome: 'hang' });
+    const over = new AbortController();
+    const sleep = world.clock.sleep.bind(world.clock);
+    world.clock.sleep = async (ms) => {
+      await sleep(ms);
+      if (world.clock.now > 2_000_000) over.abort();
+    };
+    await expect(driver.carryOut(call('deploy'), { signal: over.signal })).rejects.toThrow('abort');
+    expect((await driver.inspect(FENCE, how)).state).toBe('deploying');
+    expect(await driver.carryOut(call('clean'), how)).toMatchObject({ kind: 'applied' });
+  });
+
+  test('that-waits-ends-as-stale-once-another-has-the-machine', async () => {
+    const { world, driver } = await entitledWorld({ deployMs: 60_000, cleanMs: 0 });
+    const sleep = world.clock.sleep.bind(world.clock);
+    let slept = 0;
+    world.clock.sleep = async (ms) => {
+      await sleep(ms);
+      if ((slept += 1) !== 3) return;
+      await world.link.act(call('clean'), how);
+      await sleep(1);
+      await world.link.act(call('deploy', { instance: 'b', nodeEpoch: 7 }), how);
+    };
+    expect(await driver.carryOut(call('deploy'), how)).toEqual({ kind: 'stale' });
+  });
+
+  test('a-fault-is-for-its-node-and-its-operation-alone, the-oldest-first', async () => {
+    const { world, driver } = await entitledWorld();
+    await world.arm({ op: 'power', node: 'n2', outcome: 'failed' });
+    await world.arm({ op: 'clean', outcome: 'failed' });
+    await world.arm({ op: 'power', outcome: 'ok', delayMs: 5000 });
+    await world.arm({ op: 'power', outcome: 'failed' });
+    const { now } = world.clock;
+    expect(await driver.carryOut(call('power-on'), how)).toMatchObject({ kind: 'applied' });
+    expect(world.clock.now - now).toBe(5500);
+    expect(await driver.carryOut(call('power-off'), how)).toMatchObject({ kind: 'failed' });
+    await world.disarm();
+    expect(await driver.carryOut(call('power-off'), how)).toMatchObject({ kind: 'applied' });
+  });
+
+  test.each([
+    ['list', 'failed', 'A "list" call cannot come to "failed". Choose one of: ok, unavailable, hang.'],
+    ['power', 'hang', 'A "power" call cannot come to "hang"'],
+  ] as const)('%s cannot come to %s', async (op, outcome, words) => {
+    const { world } = await entitledWorld();
+    await expect(world.arm({ op, outcome })).rejects.toThrow(words);
+  });
+
+  test('faults-have-a-limit', async () => {
+    const { world } = await entitledWorld();
+    for (let nth = 0; nth < 100; nth += 1) await world.arm({ op: 'list', outcome: 'ok' });
+    await expect(world.arm({ op: 'list', outcome: 'ok' })).rejects.toThrow('100 faults are armed, which is the most');
+  });
+
+  test('to-a-node-that-is-not-there, or-not-simulated, is-refused', async () => {
+    const { driver } = await entitledWorld();
+    await expect(driver.carryOut(call('deploy', { node: 'n9' }), how)).rejects.toThrow('node-not-found');
+  });
+});
+
+describe('the simulated inventory', () => {
+  test('breaks-off-at-a-page, which-shows-nothing', async () => {
+    const world = await SimulatedWorld.start();
+    const inventory = new SimulatedInventory(world);
+    await world.arm({ op: 'list', node: 'n2', outcome: 'unavailable' });
+    const first = await inventory.list(undefined, 2, how);
+    expect(first.next).toBe('n2');
+    await expect(inventory.list(first.next, 2, how)).rejects.toMatchObject({ code: 'inventory-unreachable' });
+    expect((await inventory.list(first.next, 2, how)).nodes.map(({ id }) => id)).toEqual(['n3', 'n4']);
+  });
+
+  test.each(['inline', 'asked', 'direct'] as const)('says how it is claimed: %s', async (claims) => {
+    expect(await new SimulatedInventory(await SimulatedWorld.start({ claims })).claims()).toBe(claims);
+  });
+
+  test('a-claim-whose-answer-is-lost-was-made', async () => {
+    const world = await SimulatedWorld.start({ claims: 'asked' });
+    const inventory = new SimulatedInventory(world);
+    await world.arm({ op: 'claim', outcome: 'applied-but-lost' });
+    expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'failed' });
+    expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'already' });
+  });
+});
