@@ -1,6 +1,8 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
+import { MANAGED_NODES } from './managers/managed-nodes.ts';
+import { MANAGER_TASKS } from './managers/manager-tasks.ts';
 import { NODE_INDEX } from './matching/node-index.ts';
 import {
   ALLOCATING_RESERVATIONS,
@@ -30,6 +32,6 @@ export const baremetalModel: Model = {
     MANAGERS_BY_HOST,
     ALLOCATING_RESERVATIONS,
   ],
-  projections: [NODE_COUNTERS, NODE_INDEX],
+  projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS],
   invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS],
 };

@@ -177,7 +177,8 @@ function failAllocation(
 ): RecordStep {
   const failed = failReservation(doc, { ...failure, ...changeOf(step) });
   const reason = { code: 'reservation-failed', instance: doc.instance, because: failure.reason.message };
-  const progress: Progress = { state: 'failed', step: step.item.doc.step, reason };
+  // Its claims are settled: that there is no node for it is said by the reservation.
+  const progress: Progress = { state: 'done', step: step.item.doc.step, reason };
   return record(step.item, progress, { changes: [put(RESERVATION, id, failed)] });
 }
 
