@@ -1,7 +1,8 @@
 // Allocation: the claim of a node that its inventory is asked for. A node is held from when it is chosen, under an epoch of its own, until the inventory has
 // said what became of the claim; what is not known is asked again, or given back. Going through the nodes ends after some rounds, and within seconds.
-import { put, remove, runTrial, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { put, remove, runTrial, type Change, type FleetReader, type Reason, type Refusal } from '../../fleet/index.ts';
 import {
+  formatFact,
   newOperation,
   record,
   type OperationId,
@@ -189,15 +190,15 @@ export function isOverdue({ fleet, item, nowMs }: AllocationStep): boolean {
 }
 
 /** Its reservation fails now; what may have been claimed is given back for as long as it takes. */
-export function failUnanswered(step: AllocationStep, because: string): RecordStep {
+export function failUnanswered(step: AllocationStep, because: Reason): RecordStep {
   const back = giveBack(step);
   return { ...back, changes: [...back.changes, ...stopWaiting(step, because)] };
 }
 
-export function stopWaiting(step: AllocationStep, because: string): Change[] {
+export function stopWaiting(step: AllocationStep, because: Reason): Change[] {
   const { reservation, node } = allocationOf(step.fleet, step.item);
   if (reservation === undefined) return [];
-  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${because}). Ask again once it does.`;
+  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${formatFact(because['message'] ?? because.code)}). Ask again once it does.`;
   const reason = { code: 'claim-unanswered', message };
   return [put(RESERVATION, reservation.id, failReservation(reservation.doc, { reason, ...changeOf(step) }))];
 }
