@@ -1,7 +1,8 @@
 // Allocation: the claim of a node that its inventory is asked for. A node is held from when it is chosen, under an epoch of its own, until the inventory has
 // said what became of the claim; what is not known is asked again, or given back. Going through the nodes ends after some rounds, and within seconds.
-import { put, remove, runTrial, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { put, remove, runTrial, type Change, type FleetReader, type Reason, type Refusal } from '../../fleet/index.ts';
 import {
+  formatFact,
   newOperation,
   record,
   type OperationId,
@@ -177,7 +178,8 @@ function failAllocation(
 ): RecordStep {
   const failed = failReservation(doc, { ...failure, ...changeOf(step) });
   const reason = { code: 'reservation-failed', instance: doc.instance, because: failure.reason.message };
-  const progress: Progress = { state: 'failed', step: step.item.doc.step, reason };
+  // Its claims are settled: that there is no node for it is said by the reservation.
+  const progress: Progress = { state: 'done', step: step.item.doc.step, reason };
   return record(step.item, progress, { changes: [put(RESERVATION, id, failed)] });
 }
 
@@ -188,15 +190,15 @@ export function isOverdue({ fleet, item, nowMs }: AllocationStep): boolean {
 }
 
 /** Its reservation fails now; what may have been claimed is given back for as long as it takes. */
-export function failUnanswered(step: AllocationStep, because: string): RecordStep {
+export function failUnanswered(step: AllocationStep, because: Reason): RecordStep {
   const back = giveBack(step);
   return { ...back, changes: [...back.changes, ...stopWaiting(step, because)] };
 }
 
-export function stopWaiting(step: AllocationStep, because: string): Change[] {
+export function stopWaiting(step: AllocationStep, because: Reason): Change[] {
   const { reservation, node } = allocationOf(step.fleet, step.item);
   if (reservation === undefined) return [];
-  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${because}). Ask again once it does.`;
+  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${formatFact(because['message'] ?? because.code)}). Ask again once it does.`;
   const reason = { code: 'claim-unanswered', message };
   return [put(RESERVATION, reservation.id, failReservation(reservation.doc, { reason, ...changeOf(step) }))];
 }

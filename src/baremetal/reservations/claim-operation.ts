@@ -104,7 +104,7 @@ function observeClaim(step: AllocationStep, outcome: ActionOutcome): RecordStep 
       return settleLost(step);
     case 'unanswered':
       if (!isWanted(allocationOf(step.fleet, step.item))) return giveBack(step);
-      if (isOverdue(step)) return failUnanswered(step, result.reason.code);
+      if (isOverdue(step)) return failUnanswered(step, result.reason);
       return waitForAnswer(step, result, CLAIM_BACKOFF);
   }
 }
@@ -114,7 +114,7 @@ function observeUnclaim(step: AllocationStep, outcome: ActionOutcome): RecordSte
   if (result.kind !== 'unanswered') return settleLost(step);
   const waiting = waitForAnswer(step, result, UNCLAIM_BACKOFF);
   return isWanted(allocationOf(step.fleet, step.item)) && isOverdue(step)
-    ? { ...waiting, changes: stopWaiting(step, result.reason.code) }
+    ? { ...waiting, changes: stopWaiting(step, result.reason) }
     : waiting;
 }
 

@@ -32,7 +32,7 @@ const UNCLAIM_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 
 export const reservationRelease: OperationKind = {
   name: RESERVATION_RELEASE,
-  steps: [...TEARDOWN_STEPS, 'unclaim'],
+  steps: ['stop', ...TEARDOWN_STEPS, 'unclaim'],
   cancel: { kind: 'none', because: 'a release is remembered until it is done; ask for another node instead' },
   retry: { kind: 'does', what: 'the machine is cleaned again, and what is left is released' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
@@ -64,7 +64,7 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
     const isDue = state !== 'waiting' || nowMs >= retryAtMs;
     return isDue ? [claimAction(item, node, { op: 'unclaim', instance: instanceOf(item), traits: [], nowMs })] : [];
   }
-  if (state !== 'pending') return planTeardown(fleet, teardownOf(item, nowMs));
+  if (step !== 'stop') return planTeardown(fleet, teardownOf(item, nowMs));
   return [
     decideLater(item, (at, atMs): readonly RecordStep[] => {
       const current = at.get(ITEM, item.id);

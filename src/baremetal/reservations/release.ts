@@ -49,13 +49,14 @@ function releaseActive(fleet: FleetReader, { id, doc }: StoredReservation, comma
   if (node.doc.state === 'reserved') return endReservation(fleet, node, command);
   const { operation = operationFor(fleet, node), by, nowMs } = command;
   const releasing: Reservation = { ...doc, state: 'releasing', operation, changedBy: by, changedAtMs: nowMs };
-  const begun = beginReleaseOperation(releasing, node, { operation, by, nowMs, step: 'clean' });
+  const begun = beginReleaseOperation(releasing, node, { operation, by, nowMs, step: 'stop' });
   return { kind: 'releasing', operation, changes: [put(RESERVATION, id, releasing), ...begun] };
 }
 
 interface ReleaseOperation extends ChangeNote {
   readonly operation: OperationId;
-  readonly step: 'clean' | 'unclaim';
+  /** `stop`: nothing more is begun on its machine. */
+  readonly step: 'stop' | 'unclaim';
 }
 
 function beginReleaseOperation(
