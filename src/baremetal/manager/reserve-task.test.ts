@@ -31,9 +31,10 @@ async function reserve(script: readonly Said[], { endsAfterMs = 3_600_000 } = {}
   const right = { mayAct: () => clock.nowMs() < beganMs + endsAfterMs, signal: over.signal };
   const options = { ports: { link, clock, random: () => 0.5 }, leader: new LeaderClient(['s1'], SILENT), right };
   let result: { readonly value: unknown } | undefined;
-  void reserveNode(TASK, { ...options, token: () => 'token', manager: 'm1' }).then((value) => {
-    result = { value };
-  });
+  const run = async (): Promise<void> => {
+    result = { value: await reserveNode(TASK, { ...options, token: () => 'token', manager: 'm1' }) };
+  };
+  void run();
   await clock.until('it has ended', () => result !== undefined);
   return { result: result?.value, requests, tookMs: clock.nowMs() - beganMs };
 }
