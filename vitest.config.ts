@@ -10,6 +10,8 @@ const PACKETS = ['lab/real/packets.test.ts', 'lab/real/sick-router.test.ts'];
 const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 /** Takes minutes and fetches a Debian: by its own script. */
 const PACKAGES = 'test/packaging/built/**/*.test.ts';
+/** Takes minutes and starts a real Ironic: by its own script. */
+const IRONIC = 'test/ironic/**/*.test.ts';
 /** A whole control plane in one process, in simulated time: as fast as unit tests. */
 const ACCEPTANCE = 'test/acceptance/**/*.test.ts';
 /** Real HTTP with the server in the test's own process, beside nothing but what is of the file. */
@@ -54,7 +56,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, ACCEPTANCE, IN_PROCESS],
+          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, IRONIC, ACCEPTANCE, IN_PROCESS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
@@ -81,6 +83,10 @@ export default defineConfig({
           hookTimeout: 600_000,
           fileParallelism: false,
         },
+      },
+      {
+        extends: true,
+        test: { name: 'ironic', include: [IRONIC], testTimeout: 300_000, hookTimeout: 600_000 },
       },
       {
         extends: true,

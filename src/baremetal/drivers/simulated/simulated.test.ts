@@ -29,12 +29,13 @@ async function machines(checksEpochs: boolean): Promise<MachineHarness> {
 
 for (const checksEpochs of [true, false]) {
   const name = checksEpochs ? 'simulated' : 'simulated, blind';
-  const contract = { name, start: () => machines(checksEpochs), checksEpochs };
+  const epochs = checksEpochs ? 'every' : 'none';
+  const contract = { name, start: () => machines(checksEpochs), epochs } as const;
   machineContract(contract);
   if (checksEpochs) machineProperties(contract);
   inventoryContract({
     name,
-    checksEpochs,
+    epochs,
     start: async (): Promise<InventoryHarness> => {
       const world = await SimulatedWorld.start({ checksEpochs, claims: 'asked' });
       return {

@@ -1,0 +1,187 @@
+// The inventory port on Ironic. A claim names the chosen node as its only candidate, so that Ironic settles races and nothing else is taken. Without
+// the endpoint for allocations the instance is written on the node itself, which Ironic refuses where another one is: a claim is never widened.
+import {
+  InventoryUnavailable,
+  type CallOptions,
+  type ClaimOutcome,
+  type ClaimRequest,
+  type Inventory,
+  type InventoryNode,
+  type InventoryPage,
+  type NodeFence,
+} from '../inventory.ts';
+import { composeMark } from './claim-mark.ts';
+import type { IronicClient } from './ironic-client-driver.ts';
+import { readIronicNode, toInventoryNode, toRecord, type IronicNode } from './ironic-node.ts';
+import { claimUuid, IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
+
+const LOOK_EVERY_MS = 100;
+/** Busy: its workers are all in use. */
+const BUSY_RETRY_MS = 1000;
+
+export class IronicInventory implements Inventory {
+  readonly name = 'ironic';
+  readonly #client: IronicClient;
+  readonly #nodes: IronicNodes;
+
+  constructor(client: IronicClient) {
+    this.#client = client;
+    this.#nodes = new IronicNodes(client);
+  }
+
+  async claims({ signal }: CallOptions = { signal: AbortSignal.timeout(30_000) }): Promise<'asked' | 'direct'> {
+    return (await this.#nodes.hasAllocations({ signal })) ? 'asked' : 'direct';
+  }
+
+  async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
+    const fields = await this.#nodes.fields(how);
+    const marker = after === undefined ? '' : `&marker=${encodeURIComponent(after)}`;
+    const path = `/v1/nodes?limit=${limit}${marker}&sort_key=id&fields=${fields}`;
+    const answer = toRecord(await this.#client.send({ method: 'GET', path, ...how }));
+    const listed = answer['nodes'];
+    if (!Array.isArray(listed)) throw new InventoryUnavailable('Ironic answered a list without nodes');
+    const nodes = listed.map((one: unknown) => {
+      const node = readIronicNode(one);
+      if (node === undefined) throw new InventoryUnavailable('Ironic listed something that is no node');
+      return toInventoryNode(node);
+    });
+    const last = nodes.at(-1)?.id;
+    const hasMore = typeof answer['next'] === 'string' && last !== undefined;
+    return { nodes, ...(hasMore && { next: last }) };
+  }
+
+  async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
+    const found = await this.#nodes.find(node, how);
+    if (found === undefined) return 'gone';
+    const mark = await this.#nodes.markOf(found, how);
+    return toInventoryNode(found, mark?.instance ?? found.instanceUuid);
+  }
+
+  async claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+    return settle(async () => {
+      const node = await this.#nodes.find(request.node, how);
+      if (node === undefined) return lost(request, 'is not there any more');
+      switch (await this.#nodes.ownershipOf(node, request, how)) {
+        case 'ours':
+          return { kind: 'already' };
+        case 'stale':
+          return { kind: 'stale' };
+        case 'other':
+          return lost(request, 'has another instance');
+        case 'free':
+          return (await this.#nodes.hasAllocations(how))
+            ? this.#allocate(request, node, how)
+            : this.#writeOnNode(request, how);
+      }
+    });
+  }
+
+  async #allocate(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
+    const uuid = claimUuid(request);
+    if (node.resourceClass === undefined)
+      return lost(request, 'has no resource class, without which Ironic allocates nothing');
+    const body = {
+      uuid,
+      resource_class: node.resourceClass,
+      candidate_nodes: [request.node],
+      ...(request.traits.length > 0 && { traits: request.traits }),
+      extra: composeMark(request),
+    };
+    try {
+      await this.#client.send({ method: 'POST', path: '/v1/allocations', body, ...how });
+    } catch (error) {
+      // An earlier try of the same claim made it; it may have failed since.
+      if (!isRefusedWith(error, 409)) throw error;
+    }
+    return this.#awaitAllocation(request, uuid, how);
+  }
+
+  async #awaitAllocation(request: ClaimRequest, uuid: string, how: CallOptions): Promise<ClaimOutcome> {
+    for (;;) {
+      const allocation = await this.#nodes.findAllocation(uuid, how);
+      switch (allocation?.['state']) {
+        case 'active':
+          return { kind: 'applied' };
+        case 'error': {
+          const why = allocation['last_error'];
+          await this.#removeAllocation(uuid, how);
+          return lost(request, typeof why === 'string' ? why : 'was not allocated');
+        }
+        case undefined:
+          return lost(request, 'lost its allocation');
+        default:
+          await this.#client.sleep(LOOK_EVERY_MS, how.signal);
+          how.signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #writeOnNode(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+    const mark = composeMark(request);
+    const body = [
+      { op: 'add', path: '/instance_uuid', value: claimUuid(request) },
+      ...Object.entries(mark).map(([field, value]) => ({ op: 'add', path: `/extra/${field}`, value })),
+    ];
+    try {
+      await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${request.node}`, body, ...how });
+      return { kind: 'applied' };
+    } catch (error) {
+      if (isRefusedWith(error, 409)) return lost(request, error.message);
+      throw error;
+    }
+  }
+
+  async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+    return settle(async () => {
+      const node = await this.#nodes.find(fence.node, how);
+      if (node === undefined) return { kind: 'already' };
+      const ownership = await this.#nodes.ownershipOf(node, fence, how);
+      if (ownership === 'free') return this.#dropFailedAllocation(fence, how);
+      if (ownership !== 'ours') return { kind: 'stale' };
+      const uuid = claimUuid(fence);
+      const hasAllocation =
+        (await this.#nodes.hasAllocations(how)) && (await this.#nodes.findAllocation(uuid, how)) !== undefined;
+      await (hasAllocation ? this.#removeAllocation(uuid, how) : this.#removeFromNode(fence.node, how));
+      return { kind: 'applied' };
+    });
+  }
+
+  /** One that never got its node would keep its id from being used again. */
+  async #dropFailedAllocation(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+    if (await this.#nodes.hasAllocations(how)) await this.#removeAllocation(claimUuid(fence), how);
+    return { kind: 'already' };
+  }
+
+  async #removeAllocation(uuid: string, how: CallOptions): Promise<void> {
+    try {
+      await this.#nodes.sendToNode({ method: 'DELETE', path: `/v1/allocations/${uuid}`, ...how });
+    } catch (error) {
+      if (!isRefusedWith(error, 404)) throw error;
+    }
+  }
+
+  async #removeFromNode(node: string, how: CallOptions): Promise<void> {
+    const body = [
+      { op: 'remove', path: '/instance_uuid' },
+      { op: 'remove', path: '/extra/muster' },
+    ];
+    await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${node}`, body, ...how });
+  }
+}
+
+function lost({ node, instance }: NodeFence, why: string): ClaimOutcome {
+  return { kind: 'lost', reason: { code: 'claim-lost', node, instance, message: why } };
+}
+
+/** What did not answer is not known to be done or not: the claim is asked for again, and finds what it has. */
+async function settle(run: () => Promise<ClaimOutcome>): Promise<ClaimOutcome> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof InventoryUnavailable)
+      return { kind: 'failed', reason: { code: error.code, message: error.message }, retryAfterMs: BUSY_RETRY_MS };
+    if (isRefusedWith(error, 400, 401, 403, 404, 406, 409))
+      return { kind: 'failed', reason: { code: error.code, message: error.message } };
+    throw error;
+  }
+}

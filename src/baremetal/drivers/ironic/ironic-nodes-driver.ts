@@ -1,0 +1,129 @@
+// Nodes of Ironic and the claims on them: reads, and who may act. A claim is an allocation, or the instance on the node where allocations do not
+// exist; both carry a mark with the instance and the node's epoch. Ironic knows nothing of managers, so that an epoch after the claim's is not checked.
+import { createHash } from 'node:crypto';
+import { InventoryUnavailable, type CallOptions, type NodeFence } from '../inventory.ts';
+import { readMark, type ClaimMark } from './claim-mark.ts';
+import { IronicRefusal, isAtLeast, type IronicClient, type IronicVersion } from './ironic-client-driver.ts';
+import { readIronicNode, toRecord, type IronicNode } from './ironic-node.ts';
+
+const ALLOCATIONS_SINCE: IronicVersion = [1, 52];
+/** Fields of a node, by the version that brought them. */
+const FIELDS: readonly (readonly [since: number, fields: string])[] = [
+  [1, 'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra'],
+  [21, 'resource_class'],
+  [37, 'traits'],
+  [50, 'owner'],
+  [65, 'lessee'],
+];
+
+const NOT_FOUND = 404;
+const CONFLICT = 409;
+/** Another call has the lock of the node; Ironic says so instead of waiting. */
+const LOCKED = /is locked by host/;
+const LOCK_RETRY_MS = 200;
+
+/** The id that Ironic knows a claim by: an instance has one on each node. */
+export function claimUuid({ instance, node }: Pick<NodeFence, 'instance' | 'node'>): string {
+  const hex = createHash('sha256').update(`muster claim ${node} ${instance}`).digest('hex');
+  const variant = '89ab'[Number.parseInt(hex[16] ?? '0', 16) % 4];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+export type Ownership = 'ours' | 'free' | 'other' | 'stale';
+
+export class IronicNodes {
+  readonly client: IronicClient;
+
+  constructor(client: IronicClient) {
+    this.client = client;
+  }
+
+  async hasAllocations({ signal }: CallOptions): Promise<boolean> {
+    return isAtLeast(await this.client.version(signal), ALLOCATIONS_SINCE);
+  }
+
+  async fields({ signal }: CallOptions): Promise<string> {
+    const [, minor] = await this.client.version(signal);
+    return FIELDS.filter(([since]) => minor >= since)
+      .map(([, fields]) => fields)
+      .join(',');
+  }
+
+  /** Undefined when Ironic says that there is no such node. */
+  async find(node: string, how: CallOptions): Promise<IronicNode | undefined> {
+    const path = `/v1/nodes/${encodeURIComponent(node)}?fields=${await this.fields(how)}`;
+    const found = await this.#findOrNone(path, how);
+    if (found === undefined) return undefined;
+    const read = readIronicNode(found);
+    if (read === undefined) throw new InventoryUnavailable('Ironic answered something that is no node');
+    return read;
+  }
+
+  /** One that must be there: what acts on it had it a moment ago. */
+  async get(node: string, how: CallOptions): Promise<IronicNode> {
+    const found = await this.find(node, how);
+    if (found === undefined) throw new InventoryUnavailable(`Ironic has no node ${node} any more`);
+    return found;
+  }
+
+  /** Undefined when there is none. */
+  async findAllocation(uuid: string, how: CallOptions): Promise<Readonly<Record<string, unknown>> | undefined> {
+    const found = await this.#findOrNone(`/v1/allocations/${uuid}`, how);
+    return found === undefined ? undefined : toRecord(found);
+  }
+
+  /** The mark of the claim that a node has; undefined for one without, or with somebody else's. */
+  async markOf(node: IronicNode, how: CallOptions): Promise<ClaimMark | undefined> {
+    const { instanceUuid: uuid, uuid: id, extra } = node;
+    if (uuid === undefined) return undefined;
+    const isOurs = (mark: ClaimMark | undefined): boolean =>
+      mark !== undefined && claimUuid({ instance: mark.instance, node: id }) === uuid;
+    const onNode = readMark(extra);
+    if (isOurs(onNode)) return onNode;
+    if (!(await this.hasAllocations(how))) return undefined;
+    const mark = readMark((await this.findAllocation(uuid, how))?.['extra']);
+    return isOurs(mark) ? mark : undefined;
+  }
+
+  async ownershipOf(node: IronicNode, fence: NodeFence, how: CallOptions): Promise<Ownership> {
+    if (node.instanceUuid === undefined) return 'free';
+    const mark = await this.markOf(node, how);
+    if (mark?.instance !== fence.instance) return 'other';
+    return mark.nodeEpoch > fence.nodeEpoch ? 'stale' : 'ours';
+  }
+
+  /** Sent again while another call has the node's lock. */
+  async sendToNode(request: {
+    readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+    readonly path: string;
+    readonly body?: object;
+    readonly signal: AbortSignal;
+  }): Promise<unknown> {
+    for (;;) {
+      try {
+        return await this.client.send(request);
+      } catch (error) {
+        if (!isLocked(error)) throw error;
+        await this.client.sleep(LOCK_RETRY_MS, request.signal);
+        request.signal.throwIfAborted();
+      }
+    }
+  }
+
+  async #findOrNone(path: string, { signal }: CallOptions): Promise<unknown> {
+    try {
+      return (await this.client.send({ method: 'GET', path, signal })) ?? {};
+    } catch (error) {
+      if (isRefusedWith(error, NOT_FOUND)) return undefined;
+      throw error;
+    }
+  }
+}
+
+function isLocked(error: unknown): error is IronicRefusal {
+  return isRefusedWith(error, CONFLICT) && LOCKED.test(error.message);
+}
+
+export function isRefusedWith(error: unknown, ...statuses: readonly number[]): error is IronicRefusal {
+  return error instanceof IronicRefusal && statuses.includes(error.status);
+}
