@@ -2,6 +2,7 @@
 import { contribute, provide, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
+import { capacityRoute } from './capacity/routes.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
@@ -12,6 +13,7 @@ import { managerRoutes } from './managers/routes.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
 import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
+import { nodeRoutes } from './nodes/routes.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION, RESERVATION_REPRESENTATION } from './representations.ts';
 import { baremetalSentences } from './sentences.ts';
 import { MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
@@ -48,7 +50,12 @@ export const baremetalModule: Module = {
     provideController(MANAGER_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
       const { journal, clock } = environment;
-      return new ManagerGateway({ journal, clock, kinds: composition.operationKinds, leases: runtime.get(MANAGER_LEASES) });
+      return new ManagerGateway({
+        journal,
+        clock,
+        kinds: composition.operationKinds,
+        leases: runtime.get(MANAGER_LEASES),
+      });
     }),
   ],
   controllers: (runtime) => [
@@ -58,5 +65,5 @@ export const baremetalModule: Module = {
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
   ],
-  routes: (runtime) => managerRoutes(runtime.get(MANAGER_GATEWAY)),
+  routes: (runtime) => [...nodeRoutes, capacityRoute, ...managerRoutes(runtime.get(MANAGER_GATEWAY))],
 };
