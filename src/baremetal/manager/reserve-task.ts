@@ -7,7 +7,7 @@ import type { ManagerPorts } from './ports.ts';
 
 const ALLOCATING_MS = 500;
 /** Refusals of this manager, not of the request: another look at the tasks says what is to be done. */
-const NOT_OURS: readonly string[] = ['manager-not-live', 'manager-draining', 'fenced'];
+const NOT_OURS: readonly string[] = ['build-not-waiting', 'manager-not-live', 'manager-draining', 'fenced'];
 
 export interface ReserveOptions {
   readonly ports: Pick<ManagerPorts, 'link' | 'clock' | 'random'>;

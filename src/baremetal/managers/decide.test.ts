@@ -31,7 +31,7 @@ function putHost(id: string, state: Host['state'], site = 'central'): Change {
       connection: { state: 'up', sinceMs: 0 },
       aggregates: [],
       traits: [],
-    } as unknown as Host,
+    },
   };
 }
 

@@ -12,7 +12,6 @@ import {
   type Outcome,
   type Request,
 } from '../../journal/index.ts';
-import { WakeSignal } from '../../link/index.ts';
 import { ITEM, type Item, type OperationKind } from '../../operations/index.ts';
 import { MANAGER, managerLease, NODE, type Node } from '../model.ts';
 import { acquireNodes } from './acquire.ts';
@@ -62,10 +61,13 @@ export interface ManagerCommand<A> {
 
 /** Not more often, however much changes: a list of tasks is made anew for each answer. */
 const TASKS_APART_MS = 50;
+/** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
+const WOKEN = 'woken';
 
 export class ManagerGateway {
   readonly #options: ManagerGatewayOptions;
-  readonly #waiting = new Map<string, WakeSignal>();
+  /** Those that wait for tasks, each once: whoever asks again has given up the earlier wait. */
+  readonly #waiting = new Map<string, AbortController>();
   /** When each manager got tasks last. */
   readonly #answeredAtMs = new Map<string, number>();
 
@@ -204,7 +206,7 @@ export class ManagerGateway {
       }
       const leftMs = untilMs - clock.nowMs();
       if (leftMs <= 0 || how.closing.aborted) return { kind: 'answer', answer: { kind: 'unchanged' } };
-      await this.#signalFor(manager).wait(how.closing, { clock, ms: leftMs });
+      await this.#wait(manager, leftMs, how.closing);
     }
   }
 
@@ -216,15 +218,20 @@ export class ManagerGateway {
     return { kind: 'tasks', digest: hash(JSON.stringify({ tasks, isOffered: offered > 0 })), tasks, offered };
   }
 
-  #signalFor(manager: string): WakeSignal {
-    let signal = this.#waiting.get(manager);
-    if (signal === undefined) this.#waiting.set(manager, (signal = new WakeSignal()));
-    return signal;
+  async #wait(manager: string, ms: number, closing: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const stop = (): void => over.abort(WOKEN);
+    this.#wake(manager);
+    this.#waiting.set(manager, over);
+    closing.addEventListener('abort', stop, { once: true });
+    await this.#options.clock.sleep(ms, over.signal);
+    closing.removeEventListener('abort', stop);
+    if (this.#waiting.get(manager) === over) this.#waiting.delete(manager);
   }
 
   /** Everybody looks again: another server decides, or more is offered without a commit. */
   wakeAll(): void {
-    for (const signal of this.#waiting.values()) signal.notify();
+    for (const waiting of this.#waiting.values()) waiting.abort(WOKEN);
   }
 
   #wakeFor(applied: readonly AppliedChange[]): void {
@@ -244,7 +251,7 @@ export class ManagerGateway {
   }
 
   #wake(manager: string | undefined): void {
-    if (manager !== undefined) this.#waiting.get(manager)?.notify();
+    if (manager !== undefined) this.#waiting.get(manager)?.abort(WOKEN);
   }
 }
 

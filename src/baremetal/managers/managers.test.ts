@@ -6,8 +6,9 @@ import { idOf, put, SETTING } from '../../fleet/index.ts';
 import { ITEM, OPERATION, type OperationId } from '../../operations/index.ts';
 import { NODE } from '../model.ts';
 import { drainManager, undrainManager } from './drain.ts';
-import { ManagedPlane, type TestManager } from './managed-plane-fixture.ts';
+import { ManagedPlane } from './managed-plane-fixture.ts';
 import { MANAGERS } from './settings.ts';
+import { startManager, type TestManager } from './test-manager-fixture.ts';
 
 const started: ManagedPlane[] = [];
 
@@ -24,7 +25,7 @@ async function planeOf(...servers: string[]): Promise<ManagedPlane> {
 }
 
 async function managersOf(plane: ManagedPlane, ...names: string[]): Promise<TestManager[]> {
-  const managers = names.map((name) => plane.startManager(name));
+  const managers = names.map((name) => startManager(plane, name));
   await plane.clock.until('all may act', () => managers.every(({ program }) => program.mayAct));
   return managers;
 }
@@ -49,7 +50,7 @@ describe('registration', () => {
     const plane = await planeOf('s1');
     await managersOf(plane, 'Host1');
     const { leaseEpoch, holder } = plane.manager('host1');
-    const other = plane.startManager('host1');
+    const other = startManager(plane, 'host1');
     await plane.clock.pass(60_000);
     expect(other.program.mayAct).toBe(false);
     expect(plane.manager('host1')).toMatchObject({ state: 'live', leaseEpoch, holder });
@@ -61,7 +62,7 @@ describe('registration', () => {
     const before = plane.manager('m1');
     await first!.stop();
     expect(plane.manager('m1').state).toBe('stopped');
-    const second = plane.startManager('m1');
+    const second = startManager(plane, 'm1');
     const tookMs = await measure(plane, 'it may act', () => second.program.mayAct);
     expect(tookMs).toBeLessThan(1000);
     expect(plane.manager('m1')).toMatchObject({ state: 'live', leaseEpoch: before.leaseEpoch + 1 });
@@ -274,7 +275,7 @@ describe('a drain', () => {
     const operation = await drain(plane, 'm1');
     await plane.clock.until('the idle one has gone', () => plane.node('n2').manager === 'm2');
     expect(plane.node('n1').manager).toBe('m1');
-    const [item] = [...plane.fleet.all(ITEM)].filter(({ doc }) => doc.operation === operation);
+    const item = [...plane.fleet.all(ITEM)].find(({ doc }) => doc.operation === operation);
     expect(item?.doc.reason).toEqual({ code: 'nodes-to-take-over', manager: 'm1', nodes: 1 });
     await plane.clock.until('it is done', () => stateOf(plane, operation) === 'succeeded');
     await plane.clock.until('the work as well', () => stateOf(plane, work) === 'succeeded');

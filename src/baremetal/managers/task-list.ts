@@ -1,9 +1,8 @@
 // The tasks of a manager now, each with the node that it is about: found through the node, or by the assignee of an item that has none yet. A
 // manager is given no task of a node that it has not acquired under its present lease.
-import { idOf, type FleetReader } from '../../fleet/index.ts';
+import { idOf, type FleetReader, type Stored } from '../../fleet/index.ts';
 import { ITEM, taskId, taskOf, type OperationKind, type StoredItem } from '../../operations/index.ts';
 import { MANAGER, type Manager, type Node } from '../model.ts';
-import type { Stored } from '../../fleet/index.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
 import { TASKS_MAX, type ManagerTask } from './messages.ts';
 import { findNodeOf, hasTaker } from './share.ts';
