@@ -33,10 +33,16 @@ import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
 import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
+import { ClaimModesController } from './reservations/claim-modes-controller.ts';
+import { reservationClaim } from './reservations/claim-operation.ts';
+import { CLAIMS_DRIVER } from './reservations/claim-order.ts';
+import { ClaimsDriver } from './reservations/claims-driver.ts';
+import { reservationRelease } from './reservations/release-operation.ts';
 import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
+import { reservationRoutes } from './reservations/routes.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
-import { INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
+import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };
 
@@ -60,7 +66,15 @@ export const baremetalModule: Module = {
   name: 'baremetal',
   models: () => [baremetalModel, simulatedModel],
   settings: [MANAGERS, SIMULATED_INVENTORY],
-  operationKinds: () => [managerDrainKind, baremetalBuild, baremetalDelete, baremetalRelease, baremetalPower],
+  operationKinds: () => [
+    managerDrainKind,
+    reservationClaim,
+    reservationRelease,
+    baremetalBuild,
+    baremetalDelete,
+    baremetalRelease,
+    baremetalPower,
+  ],
   contributions: [
     contribute(SITE_USES, NODES_OF_SITE),
     contribute(EVACUATORS, managerEvacuator),
@@ -78,6 +92,10 @@ export const baremetalModule: Module = {
   metrics: [NODES_METRIC, MANAGERS_METRIC],
   services: [
     provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),
+    provideController(
+      CLAIM_MODES,
+      (runtime) => new ClaimModesController({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
+    ),
     provide(MANAGER_LEASES, ({ environment: { clock } }) => new ManagerLeases(clock)),
     provideController(MANAGER_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
@@ -97,11 +115,15 @@ export const baremetalModule: Module = {
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
   ],
+  drivers: (runtime) => ({
+    [CLAIMS_DRIVER]: new ClaimsDriver({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
+  }),
   routes: (runtime) => {
     const { isLive: isLeaseLive } = runtime.get(MANAGER_LEASES);
     return [
       ...nodeRoutes,
       capacityRoute,
+      ...reservationRoutes({ claimModeOf: runtime.get(CLAIM_MODES).modeOf, isLeaseLive }),
       ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
       ...simulatedInventoryRoutes((fleet, call) => denyUnlessManages(fleet, { ...call, isLeaseLive })),
     ];
