@@ -4,7 +4,7 @@ import { alarmsCommand } from './alarms.ts';
 import { auditCommand } from './audit.ts';
 import type { Cli } from './command.ts';
 import { completionCommand } from './completion.ts';
-import { agentCommand, demoCommand, serveCommand } from './daemons.ts';
+import { agentCommand, demoCommand, managerCommand, serveCommand } from './daemons.ts';
 import { dataplaneCommand } from './dataplane/dataplane.ts';
 import { historyCommand } from './history.ts';
 import { hostsCommand } from './hosts/hosts.ts';
@@ -36,6 +36,7 @@ export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   demoCommand,
   serveCommand,
   agentCommand,
+  managerCommand,
   hostsCommand,
   scaleInCommand,
   scaleOutCommand,
