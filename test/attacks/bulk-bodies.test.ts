@@ -67,6 +67,7 @@ describe.each(WAYS)('at %s', (way) => {
     body.send(linesOf(500));
     await new Promise((resolve) => setTimeout(resolve, 50));
     body.socket.destroy();
+    await expect.poll(() => at.world.logged()).toContain('"code":"body-incomplete"');
     await expectUnharmed(at);
   });
 
