@@ -104,12 +104,25 @@ function localHandlerOf(route: Route, serving: HandlerDependencies): Handler {
 }
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
-function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: HandlerDependencies): Handler | undefined {
+function remoteHandlerOf(
+  route: Route,
+  { forwarder, replies, connections, signHolder }: HandlerDependencies,
+): Handler | undefined {
   if (isForwarded(route)) {
+    const forward = async (request: FastifyRequest, sent: Pick<ForwardRequest, 'body' | 'stream' | 'timeoutMs'>) => {
+      const { method, url, headers, id: requestId } = request;
+      return forwarder.forward({ method, url, headers, requestId, ...sent });
+    };
+    if (route.kind !== 'bulk')
+      return async (request, reply) => replies.relay(reply, await forward(request, { body: request.body }));
     return async (request, reply) => {
-      const { method, url, headers, body, id: requestId } = request;
-      const sent = route.kind === 'bulk' ? streamOf(request, route) : { body };
-      return replies.relay(reply, await forwarder.forward({ method, url, headers, requestId, ...sent }));
+      const stream = readBody(request.raw, route);
+      const timeoutMs = route.bodyTimeMs + route.answerTimeMs;
+      const answered = await forward(request, { stream, timeoutMs }).finally(() => {
+        void stream.return();
+        limitRest(request, connections);
+      });
+      return replies.relay(reply, answered);
     };
   }
   if (route.onFollower !== 'misdirect') return undefined;
@@ -202,9 +215,9 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
   };
 }
 
-/** The body as it comes, and how long the whole call may take. */
-function streamOf({ raw }: FastifyRequest, route: RouteOf<'bulk'>): Pick<ForwardRequest, 'stream' | 'timeoutMs'> {
-  return { stream: readBody(raw, route), timeoutMs: route.bodyTimeMs + route.answerTimeMs };
+/** A sender that is answered before it has sent everything is read on for a while, so that it finds the answer. */
+function limitRest({ raw }: FastifyRequest, connections: Connections): void {
+  if (!raw.complete) connections.allowBodyTime(raw.socket, BODY_DISCARD_MS);
 }
 
 function bulkHandler(route: RouteOf<'bulk'>, serving: HandlerDependencies): Handler {
@@ -223,8 +236,7 @@ function bulkHandler(route: RouteOf<'bulk'>, serving: HandlerDependencies): Hand
       // Its body was read: there is nothing to forward.
       throw error instanceof NotHolder ? noHolderProblem() : error;
     } finally {
-      // A sender that is answered before it has sent everything is read on for a while, so that it finds the answer.
-      if (!request.raw.complete) connections.allowBodyTime(request.raw.socket, BODY_DISCARD_MS);
+      limitRest(request, connections);
     }
   };
   return async (request, reply) => {

@@ -1,6 +1,7 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
+import { MANAGER_INVARIANTS } from './managers/invariants.ts';
 import { MANAGED_NODES } from './managers/managed-nodes.ts';
 import { MANAGER_TASKS } from './managers/manager-tasks.ts';
 import { NODE_INDEX } from './matching/node-index.ts';
@@ -32,5 +33,5 @@ export const baremetalModel: Model = {
     ALLOCATING_RESERVATIONS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],
-  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS],
+  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS],
 };

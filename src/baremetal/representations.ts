@@ -22,10 +22,15 @@ export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
   },
 });
 
+/** To a project it is not said who else owns or leases the node. */
 function redactNode(doc: Node, sight: Redactor): Node {
-  const { instance, manager, maintenance, fault } = doc;
+  const { instance, manager, maintenance, fault, owner, lessee, ...rest } = doc;
+  const { project } = sight.caller;
+  const isShown = (one: string): boolean => project === undefined || one === project;
   return {
-    ...doc,
+    ...rest,
+    ...(owner !== undefined && isShown(owner) && { owner }),
+    ...(lessee !== undefined && isShown(lessee) && { lessee }),
     ...(instance !== undefined && { instance: sight.redactText(instance) }),
     ...(manager !== undefined && { manager: sight.redactText(manager) }),
     ...(maintenance !== undefined && {

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { alarmsCommand } from './alarms.ts';
 import { auditCommand } from './audit.ts';
+import { baremetalCommand } from './baremetal/baremetal.ts';
 import type { Cli } from './command.ts';
 import { completionCommand } from './completion.ts';
 import { agentCommand, demoCommand, serveCommand } from './daemons.ts';
@@ -43,6 +44,7 @@ export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   instancesCommand,
   flavorsCommand,
   groupsCommand,
+  baremetalCommand,
   networksCommand,
   segmentsCommand,
   subnetsCommand,

@@ -7,6 +7,7 @@ import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { SAMPLE_NODES, sampleNodes } from './sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 export const CALLERS = [
@@ -27,11 +28,12 @@ export const CALLERS = [
   'project viewer',
   'project operator',
   'other project operator',
+  'manager',
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS. */
-const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +';
+/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS; a manager is refused where nothing is said. */
+const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +  +';
 const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -  - - -';
 const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -  - - -';
 const OPERATE = '? ? ? ?  - + +  - + + 0  - - -  - - -';
@@ -40,6 +42,7 @@ const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -  - - -';
 const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -  - - -';
 const AGENT = '? ? ? ?  - - -  - - - -  + - -  - - -';
 const JOIN = '? ? ? ?  - - -  - - - -  - - +  - - -';
+const MANAGER = '? ? ? ?  - - -  - - - -  - - -  - - -  +';
 
 /** The same where a project has something to do: its own viewer and operator, and the operator of another one. */
 const forProjects = (who: string, three: string): string => `${who.slice(0, -'- - -'.length)}${three}`;
@@ -196,6 +199,23 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/instances/:id/rebuild': { who: OPERATE },
   'POST /api/v1/instances/:id/power': { who: forProjects(OPERATE, '- + 0'), body: { power: 'on' } },
   'GET /api/v1/gates': { who: SEE_FLEET },
+  'GET /api/v1/capacity': { who: SEE_LIST },
+  'GET /api/v1/nodes': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/nodes/:id': { who: forProjects(SEE_SITE, '+ + 0') },
+  // Enrolling names a site of one's own, or is refused.
+  'POST /api/v1/nodes': {
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
+    body: { name: 'new', site: 'central' },
+  },
+  'POST /api/v1/nodes/bulk': {
+    who: '? ? ? ?  - + +  - + + -  - - -  - - -',
+    body: { name: 'new', site: 'central' },
+  },
+  'PATCH /api/v1/nodes/:id': { who: OPERATE, body: { cpus: 2 } },
+  'PUT /api/v1/nodes/:id/maintenance': { who: OPERATE, body: { reason: 'x' } },
+  'DELETE /api/v1/nodes/:id/maintenance': { who: OPERATE },
+  'POST /api/v1/nodes/:id/confirm-clean': { who: OPERATE, body: { reason: 'x' } },
+  'DELETE /api/v1/nodes/:id': { who: OPERATE },
   'GET /api/v1/alarms': { who: SEE_LIST },
   'GET /api/v1/alarms/:id': { who: SEE_SITE },
   'DELETE /api/v1/alarms/:id': { who: RULE_FLEET },
@@ -235,6 +255,20 @@ export const TABLE: Readonly<Record<string, Row>> = {
     who: AGENT,
     body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', waitMs: 0 },
   },
+  'GET /api/v1/managers': { who: SEE_LIST },
+  'GET /api/v1/managers/:manager': { who: SEE_SITE },
+  'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },
+  'DELETE /api/v1/managers/:manager': { who: OPERATE },
+  'POST /api/v1/managers/:manager/renew': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'POST /api/v1/managers/:manager/release': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'POST /api/v1/managers/:manager/acquire': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'GET /api/v1/managers/:manager/tasks': { who: MANAGER },
+  'POST /api/v1/managers/:manager/answers': {
+    who: MANAGER,
+    body: { holder: 'p-1', leaseEpoch: 1, task: 'op-1.a:deploy:1', outcome: 'done' },
+  },
+  'POST /api/v1/managers/:manager/drain': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/managers/:manager/undrain': { who: OPERATE },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };
 
@@ -246,6 +280,7 @@ const NAMED: Readonly<Record<string, string>> = {
   alarms: 'code:central',
   settings: 'liveness',
   ...SAMPLE_NETWORK,
+  ...SAMPLE_NODES,
 };
 
 /** What is named in the trees of RESTCONF, by parameter. */
@@ -276,6 +311,7 @@ async function callersOf(world: ApiTestServer): Promise<Map<CallerName, string>>
     ['project viewer', ['viewer', { project: 'default' }]],
     ['project operator', ['operator', { project: 'default' }]],
     ['other project operator', ['operator', { project: 'acme' }]],
+    ['manager', ['manager', { manager: 'm1' }]],
   ];
   for (const [name, token] of wanted) secrets.set(name, await world.token(...token));
   world.clock.ahead(2000);
@@ -304,6 +340,7 @@ export async function prepareServer(options?: Parameters<typeof startApiTestServ
   await world.commit(
     ...newOperation({ id, ...request, items }),
     ...sampleNetwork(),
+    ...sampleNodes(),
     hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
@@ -318,8 +355,12 @@ export function requestFor(route: Route, token: string): InjectOptions {
     .split('::')
     .map((part) => part.replaceAll(/:([a-z]+)/g, (_, name: string) => IN_TREES[name] ?? named));
   const url = parts.join(':');
-  const payload = TABLE[keyOf(route)]?.body;
+  const body = TABLE[keyOf(route)]?.body;
+  const inLines = route.kind === 'bulk' && {
+    payload: `${JSON.stringify(body)}\n`,
+    headers: { 'content-type': route.bodyType ?? '' },
+  };
   // A stream is answered as soon as it begins.
   const asStream = route.kind === 'stream' && { payloadAsStream: true };
-  return { method: route.method, url, ...(payload !== undefined && { payload }), ...asStream };
+  return { method: route.method, url, ...(body !== undefined && { payload: body }), ...inLines, ...asStream };
 }

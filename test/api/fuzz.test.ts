@@ -7,6 +7,7 @@ import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
 import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { SAMPLE_NODES, sampleNodes } from './sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 import { seeded, wrongRequest } from './wrong-input.ts';
 
@@ -26,6 +27,7 @@ const ids = (route: Route) => (): string => {
     alarms: 'code:central',
     settings: 'liveness',
     ...SAMPLE_NETWORK,
+    ...SAMPLE_NODES,
     tokens: tokenIdIn(secrets['victim'] ?? '') ?? '',
   };
   return named[folder] ?? 'x';
@@ -46,6 +48,7 @@ async function prepare(): Promise<void> {
     hostChange('central-1', { credential: tokenIdIn(secrets['agent'] ?? '') ?? '' }),
     ...newOperation({ id: idOf(OPERATION, 'op-1'), ...request, items }),
     ...sampleNetwork(),
+    ...sampleNodes(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
 }

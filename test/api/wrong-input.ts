@@ -148,8 +148,6 @@ function change(random: Random, wrapped: { body: unknown }): void {
   (holder as Record<string, unknown>)[key] = wrongValue(random);
 }
 
-const JSON_HEADERS = { 'content-type': 'application/json' };
-
 /** Bodies that are no JSON, or JSON that no route takes. */
 const BROKEN_TEXTS: readonly string[] = [
   '{',
@@ -283,13 +281,15 @@ const brokenText: Make = (random, route, ids) => {
 const wrongType: Make = (random, route, ids) => {
   if (route.method === 'GET') return undefined;
   const payload = goodBody(route).payload ?? '{"a":1}';
-  return { url: pathOf(route, ids), payload, headers: { 'content-type': pick(random, WRONG_TYPES) } };
+  const elsewhere = route.kind === 'bulk' ? 'application/json' : 'application/x-ndjson';
+  return { url: pathOf(route, ids), payload, headers: { 'content-type': pick(random, [...WRONG_TYPES, elsewhere]) } };
 };
 
 const wrongHeader: Make = (random, route, ids) => {
   const url = pathOf(route, ids);
   const wrong = pick(random, ['x', '-1', '1.5', '9'.repeat(30), '"1', 'W/"1"', 'a b']);
-  if (route.kind !== 'write') return { url, ...goodBody(route), headers: { 'muster-revision': wrong } };
+  if (route.kind !== 'write' && route.kind !== 'bulk')
+    return { url, ...goodBody(route), headers: { 'muster-revision': wrong } };
   // Both are looked at only when the rest is right; one of them is wrong in any case.
   return { url, ...goodBody(route), headers: { 'if-match': wrong } };
 };
@@ -301,7 +301,7 @@ export function wrongRequest(random: Random, route: Route, ids: (name: string) =
   for (;;) {
     const made = pick(random, MAKERS)(random, route, ids);
     if (made === undefined) continue;
-    const typed = made.payload === undefined ? {} : JSON_HEADERS;
+    const typed = made.payload === undefined ? {} : { 'content-type': route.bodyType ?? 'application/json' };
     return { ...made, method: route.method, headers: { ...typed, ...made.headers } };
   }
 }

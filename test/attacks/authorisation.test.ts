@@ -123,7 +123,7 @@ describe('a body that is kept back', () => {
 const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
 
 const { world: first } = await prepareServer();
-const writes = first.server.routes.filter(({ kind }) => kind === 'write');
+const writes = first.server.routes.filter(({ kind }) => kind === 'write' || kind === 'bulk');
 // Nothing that they do is decided in a commit, or not all of it: the look at the whole request is what they have.
 const readsWithBody = first.server.routes.filter(
   ({ kind, body, access }) => kind === 'read' && body !== undefined && access !== 'public',
@@ -185,8 +185,9 @@ describe.each(['revoked', 'expired'] as const)('a token that is %s before the co
       decide: () => accept([{ kind: TOKEN.name, id, doc: ended }], null),
     });
     const { submitted, release } = holdWrites(world);
-    const headers = { 'idempotency-key': 'k' };
-    const answering = world.call(secret, { ...requestFor(route, token), headers });
+    const request = requestFor(route, token);
+    const headers = { ...request.headers, 'idempotency-key': 'k' };
+    const answering = world.call(secret, { ...request, headers });
     await Promise.race([submitted, answering]);
     release();
     const answer = await answering;

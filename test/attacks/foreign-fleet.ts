@@ -1,6 +1,7 @@
 // A fleet in which everything of one site carries a marker, and everything of the other has been in touch with it: moved there, tried
 // there, waited for it, served by it. Whoever is bound to the other site must find the marker nowhere.
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
+import { MANAGER } from '../../src/baremetal/index.ts';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
@@ -9,6 +10,7 @@ import { CLAIM, claimId, PORT, TUNNEL_KEY } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { hostChange, type ApiTestServer } from '../api/api-test-server.ts';
+import { nodeChange } from '../api/sample-nodes.ts';
 
 /** In every name of the hidden site; its addresses have numbers that nothing else has. */
 export const MARKER = 'zq9';
@@ -63,6 +65,7 @@ export async function plantMarkers(world: ApiTestServer): Promise<void> {
     ...farInstances(vm),
     ...nearInstances(vm),
     ...work(),
+    ...nodes(),
     put(ALARM, alarmId('near', 'central'), { severity: 'warning', site: 'central', reason: REASON, sinceMs: 1 }),
     put(ALARM, alarmId('far', FAR), { severity: 'critical', site: HIDDEN_SITE, reason: REASON, sinceMs: 1 }),
     put(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, `central-1.${GONE}`), { peer: 'central-1', host: GONE, sinceMs: 1 }),
@@ -163,6 +166,21 @@ function nearInstances(vm: Instance): Change[] {
       fault: { code: 'no-valid-host', message: MENTION, atMs: 1, report },
     }),
     claim('vm-failed', 'home', 'central-0'),
+  ];
+}
+
+/** Those of one site, and one of the other that is acted on from there. */
+function nodes(): Change[] {
+  const used = { state: 'active', epoch: 3, dirty: true, managerEpoch: 1, manager: `${MARKER}-manager` } as const;
+  const maintenance = { reason: MENTION, by: 'admin', atMs: 1 };
+  const fault = { code: 'clean-failed', message: MENTION, atMs: 1 };
+  return [
+    put(MANAGER, idOf(MANAGER, `${MARKER}-manager`), {
+      ...{ name: `${MARKER}-manager`, version: '1', site: HIDDEN_SITE, state: 'live', holder: 'p-1', leaseEpoch: 1 },
+      ...{ sinceMs: 1, ...CHANGED },
+    }),
+    nodeChange(`${MARKER}-node`, { site: HIDDEN_SITE, resourceClass: `${MARKER}-class`, ...used, instance: FAR_VM }),
+    nodeChange('node-near', { site: 'central', ...used, instance: 'vm-1', maintenance, fault }),
   ];
 }
 

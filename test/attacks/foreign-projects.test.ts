@@ -7,6 +7,7 @@ import { GROUP, INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
+import { nodeChange } from '../api/sample-nodes.ts';
 
 const MARKER = 'zq9';
 const HIDDEN = `${MARKER}-project`;
@@ -82,6 +83,13 @@ beforeAll(async () => {
         atMs: 1,
       },
     }),
+    nodeChange(`${MARKER}-node`, { owner: HIDDEN }),
+    nodeChange('node-leased', {
+      ...{ owner: 'default', lessee: HIDDEN, state: 'active', epoch: 1, dirty: true },
+      ...{ instance: VM, manager: 'manager-1', managerEpoch: 1 },
+      maintenance: { reason: `as ${VM} on central-1`, by: 'admin', atMs: 1 },
+      fault: { code: 'x', message: `Host central-1 has ${VM} of ${HIDDEN}.`, atMs: 1 },
+    }),
     ...work('op-mine', 'default', 'vm-1'),
     ...work('op-theirs', HIDDEN, VM),
   );
@@ -122,6 +130,7 @@ function work(id: string, project: string, instance: string): Change[] {
 
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   instances: ['vm-failed'],
+  nodes: ['node-leased', `${MARKER}-node`],
   operations: ['op-mine'],
   networks: ['common'],
   subnets: ['common-v4'],
@@ -340,4 +349,27 @@ test('a-project-reads-its-own-routers-and-has-floating-addresses-of-its-own', as
   // Routers are made by operators of the fleet.
   const router = await world.call(operator, { method: 'POST', url: '/api/v1/routers', payload: { name: 'r9' } });
   expect(router.json()).toMatchObject({ status: 403, code: 'project-bound' });
+});
+
+test('a-project-sees-the-nodes-that-it-owns-or-leases, and-no-others', async () => {
+  const { world } = prepared;
+  await world.commit(nodeChange('node-rented', { owner: 'infra', lessee: 'default' }), nodeChange('node-of-all'));
+  const listed = async (secret: string | undefined): Promise<Record<string, unknown>[]> =>
+    (await world.call(secret, { url: '/api/v1/nodes' })).json<{ items: Record<string, unknown>[] }>().items;
+  const mine = await listed(secrets.get('viewer'));
+  expect(mine.map(({ id, owner, lessee }) => [id, owner, lessee])).toEqual([
+    ['node-1', 'default', undefined],
+    ['node-leased', 'default', undefined],
+    ['node-rented', undefined, 'default'],
+  ]);
+  expect((await listed(await world.token('viewer', { project: HIDDEN }))).map(({ id }) => id)).toEqual([
+    'node-leased',
+    `${MARKER}-node`,
+  ]);
+  // Enrolling and editing are for operators of the fleet.
+  const edit = { method: 'PATCH', url: '/api/v1/nodes/node-1', payload: { cpus: 2 } } as const;
+  expect((await world.call(secrets.get('operator'), edit)).json()).toMatchObject({
+    status: 403,
+    code: 'project-bound',
+  });
 });

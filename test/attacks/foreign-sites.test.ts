@@ -24,6 +24,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   operations: ['op-move', 'op-drain', 'op-failed'],
   instances: ['vm-1', 'vm-leaving', 'vm-failed', 'vm-arrived'],
   alarms: ['near:central'],
+  nodes: ['node-near'],
 };
 
 function urlsOf(route: Route): string[] {
@@ -71,7 +72,7 @@ describe('never: a caller of one site is told of another', () => {
   test('by filters, sorts and the history of a resource', async () => {
     const leaks: string[] = [];
     const urls = [
-      ...['hosts', 'instances', 'ports', 'operations', 'operation-items', 'alarms', 'sites'].flatMap((what) =>
+      ...['hosts', 'instances', 'ports', 'operations', 'operation-items', 'alarms', 'sites', 'nodes'].flatMap((what) =>
         LISTS.map((query) => `/api/v1/${what}${query}`),
       ),
       '/api/v1/history?kind=instance&id=vm-failed',

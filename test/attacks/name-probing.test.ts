@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { TABLE } from '../api/every-route.ts';
 import { sampleNetwork } from '../api/sample-network.ts';
+import { nodeChange, sampleNodes } from '../api/sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
 
 let world: ApiTestServer;
@@ -15,7 +16,7 @@ beforeEach(async () => {
   world = await startApiTestServer();
   await populate(world);
   admin = await world.token('admin');
-  await world.commit(...sampleNetwork());
+  await world.commit(...sampleNetwork(), ...sampleNodes());
   north = await world.token('admin', { site: 'north', name: 'north-operator' });
 });
 
@@ -29,21 +30,28 @@ const BODIES: Readonly<Record<string, (name: string) => object>> = {
   'POST /api/v1/scale-out': (name) => ({ hosts: [{ name }] }),
   'POST /api/v1/instances': (name) => ({ name, flavor: 'small', networks: 'none' }),
   'POST /api/v1/instances/preview': (name) => ({ name, flavor: 'small', networks: 'none' }),
+  'POST /api/v1/nodes': (name) => ({ name }),
+  'POST /api/v1/nodes/bulk': (name) => ({ name }),
 };
 const FIELDS: Readonly<Record<string, string>> = {
   'POST /api/v1/hosts': '/hosts/1/name',
   'POST /api/v1/scale-out': '/hosts/0/name',
+  'POST /api/v1/nodes/bulk': '/lines/1/name',
 };
 
 const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 async function ask(route: string, name: string, secret = north) {
   const [method, url] = route.split(' ') as ['POST', string];
-  return world.call(secret, { method, url, payload: BODIES[route]!(name) });
+  const payload = BODIES[route]!(name);
+  if (!url.endsWith('/bulk')) return world.call(secret, { method, url, payload });
+  const headers = { 'content-type': 'application/x-ndjson' };
+  return world.call(secret, { method, url, payload: JSON.stringify(payload), headers });
 }
 
 /** What is taken in site central, for each kind of thing. */
 function takenName(route: string): string {
+  if (route.includes('nodes')) return 'node-1';
   return route.includes('instances') ? 'vm-1' : 'central-0';
 }
 
@@ -54,7 +62,7 @@ describe('a name that is taken in another site', () => {
         scope === 'site' &&
         method === 'POST' &&
         !path.includes(':id') &&
-        (kind === 'write' || path.endsWith('/preview'))
+        (kind === 'write' || kind === 'bulk' || path.endsWith('/preview'))
       );
     });
     // Scale-in names what is there already: see below.
@@ -84,14 +92,18 @@ describe('a name that is taken in another site', () => {
     });
     // Not even what state it is in: a removed host keeps its name.
     if (route.includes('instances')) return;
-    await world.commit(hostChange(name, { site: 'central', state: 'removed' }));
+    const removed = { site: 'central', state: 'removed' as const };
+    await world.commit(route.includes('nodes') ? nodeChange(name, removed) : hostChange(name, removed));
     expect((await ask(route, name)).json()).toMatchObject(body);
   });
 
   test.each(Object.keys(BODIES))('%s is told to whoever sees that site', async (route) => {
     const name = takenName(route);
-    const { code } = (await ask(route, name, admin)).json<{ code: string }>();
-    expect(code).toBe(route.includes('instances') ? 'name-taken' : 'host-exists');
+    const { code } = (await ask(route, name, admin)).json<{ code?: string }>();
+    // Of many nodes each is as its line says afterwards.
+    if (route.endsWith('/bulk')) expect(code).toBe(undefined);
+    else if (route.includes('nodes')) expect(code).toBe('node-exists');
+    else expect(code).toBe(route.includes('instances') ? 'name-taken' : 'host-exists');
   });
 
   test.each([

@@ -20,15 +20,17 @@ export function problemOf(line: string): string | undefined {
     .map((word) => word.replace(/[.,):]+$/, ''));
   const group = find(COMMAND_TREE, words[0]);
   if (group === undefined) return `no command "${words[0]}"`;
-  const part = find(group.commands, words[1]);
-  const isBare = words.length === 1 || group.commands.length === 0 || (words[1] ?? '').startsWith('-');
-  if (part === undefined && !isBare) return `"${words[0]}" has no "${words[1]}"`;
-  const command = part ?? group;
+  let [command, depth] = [group, 1];
+  while (command.commands.length > 0 && words.length > depth && !(words[depth] ?? '').startsWith('-')) {
+    const part = find(command.commands, words[depth]);
+    if (part === undefined) return `"${command.name()}" has no "${words[depth]}"`;
+    [command, depth] = [part, depth + 1];
+  }
   const given = words.filter((word) => /^--[a-z]/.test(word)).map((word) => word.replace(/[^a-z-].*$/, ''));
   const known = [...command.options, ...globalOptions()].map(({ long }) => long);
   const wrong = given.find((flag) => !known.includes(flag) && flag !== '--help' && flag !== '--version');
   if (wrong !== undefined) return `"${command.name()}" has no option ${wrong}`;
-  const isCall = words.length > (part === undefined ? 1 : 2);
+  const isCall = words.length > depth;
   const missing = command.options.find(({ mandatory, long }) => mandatory && !given.includes(long ?? ''));
   return isCall && missing !== undefined ? `"${command.name()}" needs ${missing.long}` : undefined;
 }

@@ -44,6 +44,10 @@ test.each([
   ['hosts force-up ${id}', '"hosts" has no "force-up"'],
   ['hosts force-down', undefined],
   ['hosts force-down ${id}', '"force-down" needs --reason'],
+  ['baremetal nodes list --state available', undefined],
+  ['baremetal nodes', undefined],
+  ['baremetal nodes lst', '"nodes" has no "lst"'],
+  ['baremetal nodes confirm-clean n1', '"confirm-clean" needs --reason'],
 ])('a-command-line: %s', (line, problem) => {
   expect(problemOf(line)).toBe(problem);
 });

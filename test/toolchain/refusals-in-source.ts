@@ -10,7 +10,7 @@ export interface FoundRefusal {
 
 const NO_PRODUCT = /(?:test|fixture|torture|contract|simulated|simulation)|^src\/cli\//;
 
-const KINDS = 'invalid|not-found|conflict|unauthenticated|forbidden|precondition|limit|gone';
+const KINDS = 'invalid|not-found|conflict|unauthenticated|forbidden|precondition|limit|gone|unavailable';
 const CODE = String.raw`(?:'(?<literal>[a-z0-9-]+)'|(?<constant>[A-Z][A-Z_]+(?:\.\w+)?))`;
 /** An object with a kind of refusal, a call that makes one, or a problem of the HTTP API. */
 const REFUSAL = new RegExp(

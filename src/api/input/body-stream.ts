@@ -34,8 +34,15 @@ export async function* readBody(
     }
   } finally {
     // Not waited for: it ends with the bytes that it waits for.
-    void chunks.return?.();
+    void discardRest(chunks, raw);
   }
+}
+
+/** What else comes is thrown away, so that a sender which reads its answer last finds it. */
+async function discardRest(chunks: AsyncIterator<Uint8Array, void>, raw: IncomingMessage): Promise<void> {
+  // The stream flows by itself only when nobody iterates over it any more.
+  await chunks.return?.();
+  raw.resume();
 }
 
 async function nextInTime(

@@ -77,7 +77,10 @@ export class Connections {
       connection.socket = socket;
       (socket as Tracked)[CONNECTION] = connection;
     });
-    server.on('request', (request: IncomingMessage, response: ServerResponse) => this.#expectBody(request, response));
+    // Before whoever answers, who may allow more.
+    server.prependListener('request', (request: IncomingMessage, response: ServerResponse) =>
+      this.#expectBody(request, response),
+    );
     const timers = [
       setInterval(() => this.sweep(), INACTIVITY_MS),
       setInterval(() => this.refuseLateBodies(performance.now()), Math.min(BODY_CHECK_MS, this.#limits.bodyMs)),

@@ -75,6 +75,7 @@ export const baremetalBuild: OperationKind = {
     };
   },
 
+  // Of all kinds here: asking each of them would find the same items.
   itemsToWake: (fleet, change) => itemsToWake(fleet, change),
 };
 
@@ -181,12 +182,17 @@ function handleReserveAnswer(
     const [begun] = beginOnMachine(fleet, item.id, nowMs);
     return begun ?? record(item, { state: 'running', step: RESERVE_STEP });
   }
-  const code = typeof facts?.['code'] === 'string' ? facts['code'] : 'reservation-failed';
+  const code = codeOf(facts) ?? 'reservation-failed';
   const text = problems.join(' ') || 'The manager did not say why.';
   const reservation = fleet.get(RESERVATION, idOf(RESERVATION, instance.id))?.doc;
   if (isFinal(code)) return failBuild(fleet, { item, instance }, composeNoNode(code, text, reservation, nowMs));
   // The node of an earlier try is not free yet, the manager drains, its inventory does not answer: another answer is possible later.
   return retryWithBackoff(item, { code: 'reservation-retried', instance: instance.id, why: code, text }, { nowMs });
+}
+
+function codeOf(facts: TaskAnswer['facts']): string | undefined {
+  const { code } = (facts?.['reason'] ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : undefined;
 }
 
 /** Another try would get the same answer. */

@@ -25,8 +25,8 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
+import { RESERVATION } from '../model.ts';
 import { BUILD_KIND, DELETE_KIND, RELEASE_KIND } from './names.ts';
-import { nodeOfInstance } from './node-of.ts';
 import {
   beginTeardown,
   composeTeardownTask,
@@ -36,7 +36,6 @@ import {
   type Teardown,
   type TeardownFinisher,
 } from './teardown.ts';
-import { itemsToWake } from './wake.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 /** A machine that nobody acts on for long is cleaned all the same, once somebody does. */
@@ -105,7 +104,7 @@ export function failOverdue(fleet: FleetReader, instance: StoredInstance, key: s
   const message = 'The build passed its deadline. Delete the instance and create it again.';
   const fault = { code: 'deadline-passed', message, atMs: nowMs };
   const failed = { ...doc, state: 'error' as const, fault, changedBy: by, changedAtMs: nowMs };
-  if (nodeOfInstance(fleet, id) === undefined) {
+  if (fleet.get(RESERVATION, idOf(RESERVATION, id)) === undefined) {
     mark('baremetal-overdue-without-node');
     return [put(INSTANCE, id, { ...failed, nics: [] }), ...releaseHoldings(fleet, id, doc, { by, nowMs })];
   }
@@ -151,7 +150,6 @@ function teardownKind(name: string, because: string): OperationKind {
       }),
     task: (_fleet, item) => composeTeardownTask(item),
     handleTaskAnswer: (fleet, item, answer, nowMs) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
-    itemsToWake: (fleet, change) => itemsToWake(fleet, change),
   };
 }
 

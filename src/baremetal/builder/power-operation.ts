@@ -32,7 +32,6 @@ import type { StoredNode } from '../nodes/transitions.ts';
 import { POWER_KIND } from './names.ts';
 import { nodeOfInstance } from './node-of.ts';
 import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
-import { itemsToWake } from './wake.ts';
 
 /** Which of them the item is: the step says it, and the task. */
 const STEPS: Readonly<Record<PowerAction, string>> = { on: 'power-on', off: 'power-off', reboot: 'reboot' };
@@ -69,7 +68,6 @@ export const baremetalPower: OperationKind = {
     return { kind: step, args: { sinceEpoch: sinceEpochOf(item), task: taskId(item) } };
   },
   handleTaskAnswer: handleAnswer,
-  itemsToWake: (fleet, change) => itemsToWake(fleet, change),
 };
 
 /** From then on the reason says under which epoch of the node. */

@@ -17,6 +17,8 @@ export const builderSentences: ReasonSentences = {
   'power-off': ({ instance, node }) =>
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched off.`,
   reboot: ({ instance, node }) => `Node ${formatFact(node)} of instance ${formatFact(instance)} is being rebooted.`,
+  'claim-given-back': ({ instance }) =>
+    `The reservation of instance ${formatFact(instance)} is being given back at the inventory of its node.`,
   'node-unmanaged': ({ instance, node, manager }) =>
     `Manager ${formatFact(manager)} of node ${formatFact(node)} is not there: what is asked of instance ${formatFact(instance)} goes on as soon as another manager has taken over the node. "muster baremetal managers list" shows which are alive.`,
   'reservation-retried': ({ instance, text }) =>

@@ -23,7 +23,9 @@ import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
 
 const DISCONNECT_STEP = 'disconnect';
 const CLEAN_STEP = 'clean';
-export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP];
+/** The reservation ends at its inventory. */
+const RELEASE_STEP = 'release';
+export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP, RELEASE_STEP];
 
 /** A machine that was not cleaned after so many tries is for somebody to look at. */
 const CLEAN_TRIES_MAX = 3;
@@ -62,10 +64,13 @@ export function beginTeardown(fleet: FleetReader, teardown: BeginTeardown): Reco
   if (node.doc.state === 'reserved') return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
   const doc = requireNode(beginClean(node, { by, nowMs, ...(fault !== undefined && { fault }) }));
   const step = isConnected ? DISCONNECT_STEP : CLEAN_STEP;
-  // Attempts are counted over all steps: an answer to an earlier task never counts for a later one.
-  const progress = { state: 'running', step, attempt: item.doc.attempt + 1, assignee: null } as const;
   const reason = stepReason(step, { ...node, doc });
-  return record(item, { ...progress, reason }, { changes: [put(NODE, node.id, doc)] });
+  return record(item, { ...nextProgress(item, step), reason }, { changes: [put(NODE, node.id, doc)] });
+}
+
+/** Attempts are counted over all steps: an answer to an earlier task never counts for a later one. */
+function nextProgress({ doc }: StoredItem, step: string): Progress {
+  return { state: 'running', step, attempt: doc.attempt + 1, assignee: null };
 }
 
 /** There is a reservation without a node where it failed, or where an inventory is being asked. */
@@ -80,8 +85,8 @@ function endWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
 function endWith(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
   if (kind === 'released') return finishTeardown(fleet, teardown, changes);
   const { item, instance } = teardown;
-  const progress = { state: 'waiting', step: item.doc.step, assignee: null } as const;
-  return record(item, { ...progress, reason: { code: GIVEN_BACK, instance } }, { changes });
+  const reason = { code: GIVEN_BACK, instance };
+  return record(item, { ...nextProgress(item, RELEASE_STEP), state: 'waiting', reason }, { changes });
 }
 
 function finishTeardown(fleet: FleetReader, { item, nowMs, finish }: Teardown, before: readonly Change[]): RecordStep {
@@ -92,7 +97,13 @@ function finishTeardown(fleet: FleetReader, { item, nowMs, finish }: Teardown, b
 export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly PlannedStep[] {
   const { item, instance, nowMs } = teardown;
   const node = nodeOfInstance(fleet, instance);
-  if (node === undefined) return [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
+  if (node === undefined) {
+    // What gives the node back at its inventory is an operation of its own.
+    const { state } = fleet.get(RESERVATION, idOf(RESERVATION, instance))?.doc ?? {};
+    return state === 'releasing' && item.doc.step === RELEASE_STEP
+      ? []
+      : [decideLater(item, (at, atMs) => finishAlone(at, { ...teardown, nowMs: atMs }))];
+  }
   const { state, retryAtMs, step, reason } = item.doc;
   if (state === 'waiting' && retryAtMs !== undefined) {
     if (nowMs < retryAtMs) return [];
@@ -102,18 +113,17 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   return planWithManager(fleet, item, node);
 }
 
-/** Somebody else has freed the node, or its inventory takes back the claim. */
+/** Somebody else has freed the node, or its inventory has taken back the claim. */
 function finishAlone(fleet: FleetReader, teardown: Teardown): readonly RecordStep[] {
+  const { instance } = teardown;
   const item = fleet.get(ITEM, teardown.item.id);
-  if (item === undefined || nodeOfInstance(fleet, teardown.instance) !== undefined) return [];
-  const isGivenBack = fleet.get(RESERVATION, idOf(RESERVATION, teardown.instance))?.doc.state === 'releasing';
-  if (isGivenBack && item.doc.reason?.code === GIVEN_BACK) return [];
+  if (item === undefined || nodeOfInstance(fleet, instance) !== undefined) return [];
   return [endWithoutNode(fleet, { ...teardown, item })];
 }
 
 export function composeTeardownTask(item: StoredItem): Omit<Task, 'id'> | undefined {
   const { step, retryAtMs } = item.doc;
-  if (!TEARDOWN_STEPS.includes(step) || retryAtMs !== undefined) return undefined;
+  if ((step !== DISCONNECT_STEP && step !== CLEAN_STEP) || retryAtMs !== undefined) return undefined;
   return { kind: step, args: { sinceEpoch: sinceEpochOf(item) } };
 }
 
@@ -122,10 +132,8 @@ export function handleTeardownAnswer(fleet: FleetReader, teardown: Teardown, ans
   const node = nodeOfInstance(fleet, instance);
   if (node === undefined) return endWithoutNode(fleet, teardown);
   if (answer.outcome === 'failed') return handleTeardownFailure(fleet, teardown, { node, answer });
-  if (item.doc.step === DISCONNECT_STEP) {
-    const progress = { state: 'running', step: CLEAN_STEP, attempt: item.doc.attempt + 1 } as const;
-    return record(item, { ...progress, reason: stepReason(CLEAN_STEP, node) });
-  }
+  if (item.doc.step === DISCONNECT_STEP)
+    return record(item, { ...nextProgress(item, CLEAN_STEP), reason: stepReason(CLEAN_STEP, node) });
   return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
 }
 

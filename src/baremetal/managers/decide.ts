@@ -91,7 +91,7 @@ export function loseManager(
 export interface DrainManager extends Command {
   readonly manager: string;
   /** The host whose scale-in asks for it. */
-  readonly host?: string;
+  readonly host?: string | undefined;
 }
 
 /** It gets no new nodes from this commit on. Nothing changes for one that drains already. */

@@ -43,7 +43,7 @@ export function enrolNode(
   { callerSite, ...change }: Enroller,
 ): EnrolledNode | Refusal {
   const { site = callerSite } = spec;
-  const denied = denySite(fleet, site, callerSite);
+  const denied = denyOtherSite(spec, callerSite) ?? denyUnknownSite(fleet, site);
   if (denied !== undefined) return denied;
   const described = describeNode({ ...spec, ...(site !== undefined && { site }) }, change);
   const stored = fleet.get(NODE, idOf(NODE, spec.name));
@@ -56,8 +56,14 @@ export function enrolNode(
   return redescribe(stored, described);
 }
 
-function denySite(fleet: FleetReader, site: string | undefined, callerSite: string | undefined): Refusal | undefined {
-  if (callerSite !== undefined && site !== callerSite) return refuseOtherSite(callerSite);
+/** Known without a look at the fleet: it says nothing of what is there. */
+export function denyOtherSite({ site }: Pick<NodeSpec, 'site'>, callerSite: string | undefined): Refusal | undefined {
+  if (callerSite === undefined || site === undefined || site === callerSite) return undefined;
+  const message = `Your token is bound to site "${callerSite}": it enrols nodes there only. Name that site or none, or use a token that is bound to none.`;
+  return { kind: 'forbidden', code: 'other-site', message, field: '/site' };
+}
+
+function denyUnknownSite(fleet: FleetReader, site: string | undefined): Refusal | undefined {
   if (site === undefined || fleet.get(SITE, idOf(SITE, site)) !== undefined) return undefined;
   return unknownSite(site, '/site');
 }
@@ -122,9 +128,4 @@ export function denyMove(stored: StoredNode, to: Pick<Node, 'site' | 'physicalNe
 export function refuseOtherInventory({ id, doc: { inventory } }: StoredNode): Refusal {
   const message = `Node "${id}" is known from the inventory "${inventory}", which says what it is and whether it is there. Change it there.`;
   return { kind: 'conflict', code: 'node-of-inventory', message, facts: { node: id, inventory } };
-}
-
-function refuseOtherSite(callerSite: string): Refusal {
-  const message = `Your token is bound to site "${callerSite}": it enrols nodes there only. Name that site or none, or use a token that is bound to none.`;
-  return { kind: 'forbidden', code: 'other-site', message, field: '/site' };
 }

@@ -24,6 +24,8 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export interface ApiRequest {
   readonly query?: Query;
   readonly body?: unknown;
+  /** A body in lines, made anew for each try. */
+  readonly lines?: () => AsyncIterable<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
 }
@@ -77,6 +79,19 @@ export class Client {
 
   write<T>(method: Exclude<Method, 'GET'>, path: string, ask: ApiRequest = {}): Promise<T> {
     return this.#json(method, path, ask);
+  }
+
+  /** Sends a body in lines as it is read. A try that broke is repeated whole: that completes what the server has begun. */
+  async sendLines<T>(
+    path: string,
+    { lines, signal, timeoutMs }: Required<Pick<ApiRequest, 'lines' | 'signal'>> & { readonly timeoutMs: number },
+  ): Promise<T> {
+    const { response, text } = await this.#retry(Date.now() + timeoutMs, 'POST', async (late) => {
+      const answered = await this.#fetch('POST', path, { lines, signal: AbortSignal.any([late, signal]) });
+      return { response: answered, text: await readText(answered, this.server) };
+    });
+    if (!response.ok) throw this.#toRefusal(response, text);
+    return parseObject(text, this.server) as T;
   }
 
   /** Every item of a list, page by page, up to `limit`. */
@@ -185,9 +200,11 @@ export class Client {
         'user-agent': userAgent,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(ask.body !== undefined && { 'content-type': 'application/json' }),
+        ...(ask.lines !== undefined && { 'content-type': 'application/x-ndjson' }),
         ...ask.headers,
       },
       ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
+      ...(ask.lines !== undefined && { body: ask.lines(), duplex: 'half' }),
       ...(ask.signal !== undefined && { signal: ask.signal }),
       // A token is for the server that was named, not for wherever it points.
       redirect: 'manual',

@@ -31,6 +31,46 @@ export interface BlockedTenants {
   }[];
 }
 
+/** GET /api/v1/capacity */
+export interface Capacity {
+  readonly total: number;
+  readonly buckets: {
+    readonly free: number;
+    readonly reserved: number;
+    readonly deploying: number;
+    readonly active: number;
+    readonly cleaning: number;
+    readonly unavailable: number;
+  };
+  readonly stale?: { readonly inventories: readonly string[]; readonly sinceMs: number };
+  readonly sites: readonly {
+    readonly site?: string;
+    readonly total: number;
+    readonly buckets: {
+      readonly free: number;
+      readonly reserved: number;
+      readonly deploying: number;
+      readonly active: number;
+      readonly cleaning: number;
+      readonly unavailable: number;
+    };
+  }[];
+  readonly resourceClasses: readonly {
+    readonly resourceClass?: string;
+    readonly total: number;
+    readonly buckets: {
+      readonly free: number;
+      readonly reserved: number;
+      readonly deploying: number;
+      readonly active: number;
+      readonly cleaning: number;
+      readonly unavailable: number;
+    };
+  }[];
+  readonly resourceClassesLeftOut?: number;
+  readonly revision: number;
+}
+
 /** GET /api/v1/history */
 export interface Commit {
   readonly revision: number;
@@ -83,6 +123,16 @@ export interface Dataplane {
     readonly what: string;
     readonly sentence: string;
   }[];
+}
+
+/** POST /api/v1/nodes/bulk */
+export interface EnrolledNodes {
+  readonly lines: number;
+  readonly created: number;
+  readonly revived: number;
+  readonly changed: number;
+  readonly unchanged: number;
+  readonly warnings: readonly { readonly line: number; readonly node: string; readonly message: string }[];
 }
 
 /** GET /api/v1/flavors/{id} */
@@ -455,6 +505,40 @@ export interface NetworkStock {
     readonly free: string;
   }[];
   readonly revision: number;
+}
+
+/** GET /api/v1/nodes/{id} */
+export interface Node {
+  readonly id: string;
+  readonly revision: number;
+  readonly name?: string;
+  readonly inventory: 'simulated' | 'ironic';
+  readonly resourceClass?: string;
+  readonly traits: readonly string[];
+  readonly memoryMiB: number;
+  readonly cpus: number;
+  readonly localGiB: number;
+  readonly cpuArch?: string;
+  readonly capabilities?: string;
+  readonly site?: string;
+  readonly physicalNetworks: readonly string[];
+  readonly owner?: string;
+  readonly lessee?: string;
+  readonly state:
+    'available' | 'reserved' | 'deploying' | 'active' | 'cleaning' | 'clean-failed' | 'unavailable' | 'removed';
+  readonly power: 'on' | 'off' | 'unknown';
+  readonly maintenance?: { readonly reason: string; readonly by: string; readonly atMs: number };
+  readonly epoch: number;
+  readonly instance?: string;
+  readonly claimedFor?: string;
+  readonly manager?: string;
+  readonly managerEpoch?: number;
+  readonly dirty?: true;
+  readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number };
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+  readonly bucket?: 'free' | 'reserved' | 'deploying' | 'active' | 'cleaning' | 'unavailable';
+  readonly warnings?: readonly string[];
 }
 
 /** GET /api/v1/operations/{id} */

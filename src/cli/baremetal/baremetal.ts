@@ -1,0 +1,9 @@
+// muster baremetal: machines that are given to instances whole.
+import type { Command } from 'commander';
+import { commandGroup, type Cli } from '../command.ts';
+import { showCapacity } from './capacity.ts';
+import { nodeCommands } from './nodes.ts';
+
+export function baremetalCommand(cli: Cli): Command {
+  return commandGroup('baremetal', 'Machines that are given to instances whole', nodeCommands(cli), showCapacity(cli));
+}

@@ -1,0 +1,26 @@
+// Bare metal in site central, of the default project: for suites that call every route on something that is there.
+import { MANAGER, NODE, type Manager, type Node } from '../../src/baremetal/index.ts';
+import { idOf, put, type Change } from '../../src/fleet/index.ts';
+
+/** What is named in the paths of routes, by their folder. */
+export const SAMPLE_NODES: Readonly<Record<string, string>> = { nodes: 'node-1', managers: 'm1' };
+
+export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
+  return put(NODE, idOf(NODE, id), {
+    ...{ name: id, inventory: 'simulated', traits: [], memoryMiB: 1024, cpus: 8, localGiB: 100, physicalNetworks: [] },
+    ...{ state: 'available', power: 'off', epoch: 0, changedBy: 'test', changedAtMs: 1 },
+    ...facts,
+  });
+}
+
+export function sampleNodes(): Change[] {
+  return [nodeChange('node-1', { site: 'central', owner: 'default' }), managerChange('m1', { site: 'central' })];
+}
+
+function managerChange(name: string, facts: Partial<Manager> = {}): Change {
+  return put(MANAGER, idOf(MANAGER, name), {
+    ...{ name, version: '1', state: 'stopped', holder: 'p-0', leaseEpoch: 0, sinceMs: 1 },
+    ...{ changedBy: 'test', changedAtMs: 1 },
+    ...facts,
+  });
+}
