@@ -16,9 +16,9 @@ import {
   NODES_BY_NAME,
   NODES_BY_SITE,
   RESERVATION,
-  RESERVED_NODES,
 } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
+import { UNUSED_NODES } from './reservations/unused.ts';
 import { RESERVATION_INVARIANTS } from './reservations/invariants.ts';
 
 export const baremetalModel: Model = {
@@ -29,10 +29,9 @@ export const baremetalModel: Model = {
     NODES_BY_SITE,
     NODES_BY_CLAIM,
     NODES_BY_NAME,
-    RESERVED_NODES,
     MANAGERS_BY_HOST,
     ALLOCATING_RESERVATIONS,
   ],
-  projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS],
+  projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],
   invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS],
 };

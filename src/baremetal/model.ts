@@ -280,13 +280,6 @@ export const NODES_BY_NAME: Index<'node', Node> = {
   keysOf: (doc) => (doc.name === undefined || doc.state === 'removed' ? NO_KEYS : [doc.name]),
 };
 
-/** Nodes that were reserved and to which nothing is deployed yet. */
-export const RESERVED_NODES: Index<'node', Node> = {
-  name: 'reserved-nodes',
-  kind: NODE,
-  keysOf: (doc) => (doc.state === 'reserved' ? ['reserved'] : NO_KEYS),
-};
-
 /** Reservations whose claim is asked outside. */
 export const ALLOCATING_RESERVATIONS: Index<'reservation', Reservation> = {
   name: 'allocating-reservations',

@@ -31,7 +31,7 @@ import { managerRoutes } from './managers/routes.ts';
 import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
-import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
+import { bucketOf, MANAGER, NODE, NODES_BY_SITE, RESERVATION, type Manager, type Node, type Reservation } from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
 import { ClaimModesController } from './reservations/claim-modes-controller.ts';
 import { reservationClaim } from './reservations/claim-operation.ts';
@@ -40,6 +40,8 @@ import { ClaimsDriver } from './reservations/claims-driver.ts';
 import { reservationRelease } from './reservations/release-operation.ts';
 import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
 import { reservationRoutes } from './reservations/routes.ts';
+import { reservationSentences } from './reservations/sentences.ts';
+import { UnusedReservationsController } from './reservations/unused-controller.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
 import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
@@ -62,6 +64,14 @@ const MANAGERS_METRIC: DocumentMetric<Manager> = {
   labelsOf: (doc) => [doc.state],
 };
 
+const RESERVATIONS_METRIC: DocumentMetric<Reservation> = {
+  name: 'muster_reservations',
+  help: 'Reservations of bare-metal nodes by state',
+  kind: RESERVATION,
+  labels: ['state'],
+  labelsOf: (doc) => [doc.state],
+};
+
 export const baremetalModule: Module = {
   name: 'baremetal',
   models: () => [baremetalModel, simulatedModel],
@@ -80,7 +90,7 @@ export const baremetalModule: Module = {
     contribute(EVACUATORS, managerEvacuator),
     contribute(BUILDERS, nodeBuilder),
   ],
-  sentences: [baremetalSentences, managerSentences, builderSentences],
+  sentences: [baremetalSentences, managerSentences, builderSentences, reservationSentences],
   representations: () => [
     NODE_REPRESENTATION,
     RESERVATION_REPRESENTATION,
@@ -89,7 +99,7 @@ export const baremetalModule: Module = {
     CALL_REPRESENTATION,
   ],
   hiddenKinds: [hideKind(MACHINE)],
-  metrics: [NODES_METRIC, MANAGERS_METRIC],
+  metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
   services: [
     provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),
     provideController(
@@ -114,6 +124,7 @@ export const baremetalModule: Module = {
       leases: runtime.get(MANAGER_LEASES),
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
+    new UnusedReservationsController(runtime.environment),
   ],
   drivers: (runtime) => ({
     [CLAIMS_DRIVER]: new ClaimsDriver({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),

@@ -191,18 +191,19 @@ test('baremetal-14: a worker that dies while it allocates: its successor finishe
 });
 
 describe('what is not wanted any more', () => {
-  test.each<[string, InventoryFault | undefined]>([
-    ['whose-claim-holds', undefined],
-    ['whose-answer-is-lost', 'answer-lost'],
-    ['that-is-not-reached', 'unreachable'],
-  ])('a-reservation-%s-is-released', async (_, fault) => {
+  test.each<[string, InventoryFault | undefined, readonly string[]]>([
+    ['before-it-is-claimed', undefined, ['unclaim']],
+    ['whose-answer-was-lost', 'answer-lost', ['claim', 'unclaim']],
+    ['that-was-not-reached', 'unreachable', ['claim', 'unclaim']],
+  ])('a-reservation-%s-is-released, and-claimed-no-more', async (_, fault, calls) => {
     await start('n1');
     world.inventory.faults.push(fault);
     await world.reserve();
+    await world.ticks(calls.length - 1);
     expect(await world.release()).toBe('releasing');
     expect(await world.release()).toBe('releasing');
     await world.ticks(12);
-    expect(world.inventory.calls.map(({ op }) => op)).toEqual(['claim', 'unclaim']);
+    expect(world.inventory.calls.map(({ op }) => op)).toEqual(calls);
     expect(world.reservation()).toBeUndefined();
     expect(world.inventory.claimedBy('i1')).toEqual([]);
     expect(world.held()).toEqual([]);
@@ -241,8 +242,7 @@ test('baremetal-overload: no more than 300 are asked for at once; the next one i
   for (const nth of ids.keys()) {
     if (nth < 300) expect(await world.reserve({ instance_uuid: `i${nth}` })).toBe('allocating');
   }
-  const refused = await world.reserve({ instance_uuid: 'late' }).then(String, (error: Error) => error.message);
-  expect(refused).toContain('allocations-at-limit');
+  await expect(world.reserve({ instance_uuid: 'late' })).rejects.toThrow('allocations-at-limit');
   expect(world.reservation('late')).toBeUndefined();
 });
 

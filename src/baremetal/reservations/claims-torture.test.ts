@@ -1,7 +1,7 @@
 // The operations of reservations on the torture kit: each step twice, failures and crashes at every port call. However it goes, what is claimed outside and
 // what is reserved here are the same at the end, and nothing is held any more.
 import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
-import { accept, type Clock, type Decision, type Journal } from '../../journal/index.ts';
+import { accept, type Decision, type Journal } from '../../journal/index.ts';
 import {
   OPEN_ITEMS_BY_TARGET,
   recordTaskAnswer,
@@ -23,14 +23,8 @@ import { FakeInventory, type InventoryFault } from './inventory-fixture.ts';
 import { beginRelease } from './release.ts';
 import { reservationRelease } from './release-operation.ts';
 import { putManager, reserveCommand } from './reservations-fixture.ts';
+import { STILL } from './reservations-world-fixture.ts';
 import { reserveNode } from './reserve.ts';
-
-/** Time stands still at the inventory: no call takes any. */
-const STILL: Clock = {
-  nowMs: () => 0,
-  sleep: (_ms, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
-  turn: async () => undefined,
-};
 
 const IDS = ['n1', 'n2', 'n3'];
 

@@ -48,12 +48,13 @@ function instanceOf({ id, doc: { operation } }: StoredItem): string {
 }
 
 function teardownOf(item: StoredItem, nowMs: number): Teardown {
-  const finish: Teardown['finish'] = (_fleet, at) => ({
-    progress: { state: 'done', step: at.doc.step, assignee: null },
-    changes: [],
-  });
-  return { item, instance: instanceOf(item), by: BY, nowMs, finish };
+  return { item, instance: instanceOf(item), by: BY, nowMs, finish: finishTeardown };
 }
+
+const finishTeardown: Teardown['finish'] = (_fleet, item) => ({
+  progress: { state: 'done', step: item.doc.step, assignee: null },
+  changes: [],
+});
 
 function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const { step, state, retryAtMs = 0, target } = item.doc;

@@ -47,10 +47,10 @@ export function putManager(name: string, facts: Partial<Manager> = {}): Change {
   return put(MANAGER, idOf(MANAGER, name), doc);
 }
 
-export type AskedBody = Partial<ReservationBody>;
+export type BodyFields = Partial<ReservationBody>;
 
 /** For instance `i1` by manager `m1`, unless said otherwise. */
-export function reserveCommand(fields: AskedBody = {}, facts: Partial<ReserveNode> = {}): ReserveNode {
+export function reserveCommand(fields: BodyFields = {}, facts: Partial<ReserveNode> = {}): ReserveNode {
   const body: ReservationBody = { instance_uuid: 'i1', manager: 'm1', ...fields };
   const request = parseReservationBody(body);
   if (!('requirements' in request)) throw new Error(JSON.stringify(request));
@@ -71,7 +71,7 @@ export function reserveCommand(fields: AskedBody = {}, facts: Partial<ReserveNod
 
 export function decideReserve(
   fleet: FleetReader,
-  fields: AskedBody = {},
+  fields: BodyFields = {},
   facts: Partial<ReserveNode> = {},
 ): Decision<ReserveAnswer> {
   return reserveNode(fleet, reserveCommand(fields, facts));

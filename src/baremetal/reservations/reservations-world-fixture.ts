@@ -2,8 +2,9 @@
 import { accept, type Clock } from '../../journal/index.ts';
 import type { Change } from '../../fleet/index.ts';
 import { TestWorld, type StartedServer } from '../../hosts/world-fixture.ts';
+import type { ActionOutcome } from '../../operations/index.ts';
 import { OperationsController } from '../../operations/runtime.ts';
-import { NODES_BY_CLAIM, type Node, type Reservation } from '../model.ts';
+import { NODES_BY_CLAIM, RESERVATION, type Node, type Reservation } from '../model.ts';
 import { MODELS, nodeOf, putNode } from '../nodes-fixture.ts';
 import { reservationClaim } from './claim-operation.ts';
 import { CLAIMS_DRIVER } from './claim-order.ts';
@@ -12,16 +13,23 @@ import { reservationId } from './documents.ts';
 import { FakeInventory } from './inventory-fixture.ts';
 import { beginRelease, type Release } from './release.ts';
 import { reservationRelease } from './release-operation.ts';
-import { putManager, reservationOf, reserveCommand, type AskedBody } from './reservations-fixture.ts';
+import { putManager, reservationOf, reserveCommand, type BodyFields } from './reservations-fixture.ts';
 import { reserveNode, type ReserveAnswer } from './reserve.ts';
-import { RESERVATION } from '../model.ts';
 
 const KINDS = new Map([reservationClaim, reservationRelease].map((kind) => [kind.name, kind]));
 
+function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<undefined>();
+  signal?.addEventListener('abort', () => resolve(undefined));
+  return promise;
+}
+
+const NEVER = Promise.withResolvers<ActionOutcome>().promise;
+
 /** Waits for an answer as long as it takes. */
-const STILL: Clock = {
+export const STILL: Clock = {
   nowMs: () => 0,
-  sleep: (_ms, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
+  sleep: (_ms, signal) => untilAborted(signal),
   turn: async () => undefined,
 };
 
@@ -50,7 +58,7 @@ export class ReservationsWorld extends TestWorld {
     const inventories = new Map([['simulated', this.inventory] as const]);
     const driver = new ClaimsDriver({ clock: STILL, inventories });
     const carryOut: typeof driver.carryOut = (action) =>
-      this.isHanging ? new Promise(() => undefined) : driver.carryOut(action);
+      this.isHanging ? NEVER : driver.carryOut(action);
     return new OperationsController({
       journal,
       clock,
@@ -61,7 +69,7 @@ export class ReservationsWorld extends TestWorld {
     });
   }
 
-  async reserve(body: AskedBody = {}): Promise<ReserveAnswer['kind']> {
+  async reserve(body: BodyFields = {}): Promise<ReserveAnswer['kind']> {
     const operation = this.operation();
     const command = reserveCommand(body, { operation, nowMs: this.nowMs, claimModeOf: () => 'asked' });
     return (await this.commit((fleet) => reserveNode(fleet, command))).kind;

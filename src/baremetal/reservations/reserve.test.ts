@@ -12,7 +12,7 @@ import {
   NOW,
   putManager,
   reservationOf,
-  type AskedBody,
+  type BodyFields,
 } from './reservations-fixture.ts';
 import type { ReserveAnswer, ReserveNode } from './reserve.ts';
 
@@ -22,7 +22,7 @@ const kindOf = (decision: Decision<ReserveAnswer>): string =>
 describe('one match', () => {
   test('one-commit: the reservation is active, the node is the instances and the managers', () => {
     const fleet = newFleet(putManager('m1'), putNode('n1', { epoch: 4, traits: ['HW_GPU'] }));
-    const body: AskedBody = { memory_mb: 1024, rxtx_factor: 1, extra_specs: { 'trait:HW_GPU': 'required' } };
+    const body: BodyFields = { memory_mb: 1024, rxtx_factor: 1, extra_specs: { 'trait:HW_GPU': 'required' } };
     expect(decide(fleet, decideReserve(fleet, body))).toEqual({ kind: 'reserved' });
     expect(nodeOf(fleet, 'n1')).toMatchObject({
       state: 'reserved',
@@ -52,7 +52,7 @@ describe('one match', () => {
 });
 
 describe('a repeat', () => {
-  const body: AskedBody = { memory_mb: 1, extra_specs: { 'trait:A': 'required' } };
+  const body: BodyFields = { memory_mb: 1, extra_specs: { 'trait:A': 'required' } };
   const node = putNode('n1', { traits: ['A'] });
 
   test('changes-nothing, by-whomever', () => {
@@ -83,7 +83,7 @@ describe('no match', () => {
       putNode('n2', { memoryMiB: 4096 }),
       putNode('n3', { maintenance: { reason: 'fan', by: 'ann', atMs: 0 } }),
     );
-    const body: AskedBody = { memory_mb: 2048, extra_specs: { 'trait:HW_GPU': 'required' } };
+    const body: BodyFields = { memory_mb: 2048, extra_specs: { 'trait:HW_GPU': 'required' } };
     const answer = decide(fleet, decideReserve(fleet, body));
     if (answer.kind !== 'no-match') throw new Error(answer.kind);
     const stages = [
@@ -153,7 +153,7 @@ describe('which node', () => {
     ['rented', { memoryMiB: 256, owner: 'other', lessee: 'acme' }],
     ['north', { memoryMiB: 128, site: 'north' }],
   ];
-  test.each<[string, AskedBody, Partial<ReserveNode>, string]>([
+  test.each<[string, BodyFields, Partial<ReserveNode>, string]>([
     ['the-smallest-of-all-that-are-nobodys', {}, {}, 'north'],
     ['a-named-one', { candidate_nodes: ['large'] }, {}, 'large'],
     ['one-by-the-name-of-its-inventory', { candidate_nodes: ['rack-1'] }, {}, 'small'],
@@ -169,7 +169,7 @@ describe('which node', () => {
     expect(reservationOf(fleet)?.node).toBe(chosen);
   });
 
-  test.each<[string, AskedBody, Partial<ReserveNode>]>([
+  test.each<[string, BodyFields, Partial<ReserveNode>]>([
     ['another-projects-node', { candidate_nodes: ['mine'], project: 'third' }, {}],
     ['a-node-of-another-site', { candidate_nodes: ['large'] }, { site: 'north' }],
   ])('never: %s', (_, body, facts) => {
@@ -179,7 +179,7 @@ describe('which node', () => {
 
   test('an-unknown-candidate-is-named-by-its-place', () => {
     const fleet = newFleet(putManager('m1'), putNode('n1'), putNode('gone', { state: 'removed', power: 'unknown' }));
-    const asked: AskedBody = { candidate_nodes: ['n1', 'nobody'] };
+    const asked: BodyFields = { candidate_nodes: ['n1', 'nobody'] };
     expect(refusalOf(decideReserve(fleet, asked))).toMatchObject({
       kind: 'invalid',
       code: 'unknown-candidate',

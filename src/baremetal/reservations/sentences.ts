@@ -1,0 +1,15 @@
+// The reasons of claims that are asked outside, in words.
+import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
+
+export const reservationSentences: ReasonSentences = {
+  'nodes-contended': ({ instance, lost }) =>
+    `Every node that matches for ${formatFact(instance)} was being claimed by others (${formatFact(lost)} so far). They are tried again in a second.`,
+  'reservation-failed': ({ instance, because }) =>
+    `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
+  'claim-given-back': ({ instance }) =>
+    `The inventory is taking back the node of ${formatFact(instance)}. It goes on as soon as that has answered.`,
+  'inventory-silent': ({ inventory }) =>
+    `The inventory ${formatFact(inventory)} did not answer in time. It is asked again.`,
+  'inventory-not-configured': ({ inventory }) =>
+    `This server does not know the inventory ${formatFact(inventory)}. Start it with the options that name it.`,
+};
