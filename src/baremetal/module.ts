@@ -31,7 +31,16 @@ import { managerRoutes } from './managers/routes.ts';
 import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
-import { bucketOf, MANAGER, NODE, NODES_BY_SITE, RESERVATION, type Manager, type Node, type Reservation } from './model.ts';
+import {
+  bucketOf,
+  MANAGER,
+  NODE,
+  NODES_BY_SITE,
+  RESERVATION,
+  type Manager,
+  type Node,
+  type Reservation,
+} from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
 import { ClaimModesController } from './reservations/claim-modes-controller.ts';
 import { reservationClaim } from './reservations/claim-operation.ts';
