@@ -29,7 +29,7 @@ export interface Representation<K extends string = string, D extends AnyDoc = An
   readonly toJsonText: (stored: StoredDocument<D>, sight?: Redactor) => string;
 }
 
-/** A stored document of whatever kind the view is for. */
+/** A stored document of whatever kind the representation is for. */
 export interface StoredDocument<D extends AnyDoc> {
   readonly id: string;
   readonly revision: number;
@@ -86,20 +86,21 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
 /** The document, when it exists and the caller may know that it does. */
 export function findVisible<K extends string, D extends AnyDoc>(
   fleet: FleetReader,
-  view: Representation<K, D>,
+  representation: Representation<K, D>,
   wanted: { readonly caller: Caller; readonly id: string },
 ): Stored<K, D> | undefined {
-  const stored = fleet.get(view.kind, wanted.id as Id<K>);
+  const stored = fleet.get(representation.kind, wanted.id as Id<K>);
   if (stored === undefined) return undefined;
-  return isVisibleTo(wanted.caller, view, { stored, fleet }) ? stored : undefined;
+  return isVisibleTo(wanted.caller, representation, { stored, fleet }) ? stored : undefined;
 }
 
 /** Whether a caller may see a document, as far as its site and project are concerned. */
 export function isVisibleTo<D extends AnyDoc>(
   caller: Caller,
-  view: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,
+  representation: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,
   { stored, fleet }: { readonly stored: { readonly id: string; readonly doc: D }; readonly fleet: FleetReader },
 ): boolean {
-  if (caller.site !== undefined && !canSeeSite(caller, view.siteOf(stored.doc, stored.id, fleet))) return false;
-  return caller.project === undefined || canSeeProject(caller, view.projectOf(stored.doc, stored.id, fleet));
+  if (caller.site !== undefined && !canSeeSite(caller, representation.siteOf(stored.doc, stored.id, fleet)))
+    return false;
+  return caller.project === undefined || canSeeProject(caller, representation.projectOf(stored.doc, stored.id, fleet));
 }

@@ -29,15 +29,15 @@ export interface BuiltInRoutes {
 }
 
 export function builtInRoutes(options: BuiltInOptions): BuiltInRoutes {
-  const views = new ChangeRepresentations(options.representations);
+  const representations = new ChangeRepresentations(options.representations);
   const describe = (): object => describeApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
-    acceptAnyHostId(historyRoute(views, options.workload)),
-    watchRoute(views, options.workload),
+    acceptAnyHostId(historyRoute(representations, options.workload)),
+    watchRoute(representations, options.workload),
     auditRoute(options.audited),
     ...probeRoutes(options),
     openApiRoute(describe),
   ];
-  return { routes, follow: (journal) => views.follow(journal) };
+  return { routes, follow: (journal) => representations.follow(journal) };
 }

@@ -38,11 +38,11 @@ interface Ownership {
 }
 
 function ownershipOf(
-  view: AnyRepresentation,
+  representation: AnyRepresentation,
   { id, doc }: { readonly id: string; readonly doc: AnyDoc },
   fleet: FleetReader,
 ): Ownership {
-  return { site: view.siteOf(doc, id, fleet), project: view.projectOf(doc, id, fleet) };
+  return { site: representation.siteOf(doc, id, fleet), project: representation.projectOf(doc, id, fleet) };
 }
 
 export class ChangeRepresentations {
@@ -52,15 +52,15 @@ export class ChangeRepresentations {
   /** Whose a deleted document was, for as long as its commit is in memory. */
   readonly #deletedOf = new WeakMap<Change, Ownership>();
 
-  constructor(views: readonly Representation<string, never>[]) {
-    this.#representations = new Map(views.map((view) => [view.kind.name, view as unknown as AnyRepresentation]));
+  constructor(representations: readonly Representation<string, never>[]) {
+    this.#representations = new Map(representations.map((one) => [one.kind.name, one as unknown as AnyRepresentation]));
   }
 
   get kinds(): string[] {
     return [...this.#representations.keys()];
   }
 
-  representation(kind: string): AnyRepresentation | undefined {
+  find(kind: string): AnyRepresentation | undefined {
     return this.#representations.get(kind);
   }
 
@@ -70,8 +70,9 @@ export class ChangeRepresentations {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
-        const view = this.#representations.get(change.kind);
-        if (view !== undefined) this.#deletedOf.set(change, ownershipOf(view, before, journal.fleet));
+        const representation = this.#representations.get(change.kind);
+        if (representation !== undefined)
+          this.#deletedOf.set(change, ownershipOf(representation, before, journal.fleet));
       }
     });
   }
@@ -84,17 +85,17 @@ export class ChangeRepresentations {
   /** Whether this audience may see anything of a kind at all: known without its documents. */
   isKindVisible(kind: string, { caller, kinds }: Audience): boolean {
     if (kinds !== undefined && !kinds.has(kind)) return false;
-    const view = this.#representations.get(kind);
-    return view !== undefined && permits(caller, view.access);
+    const representation = this.#representations.get(kind);
+    return representation !== undefined && permits(caller, representation.access);
   }
 
   #isVisible(change: Change, audience: Audience): boolean {
-    const view = this.#representations.get(change.kind);
-    if (view === undefined || !this.isKindVisible(change.kind, audience)) return false;
+    const representation = this.#representations.get(change.kind);
+    if (representation === undefined || !this.isKindVisible(change.kind, audience)) return false;
     const { fleet, caller } = audience;
     if (!isBound(caller)) return true;
     const { id, doc } = change;
-    const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(view, { id, doc }, fleet);
+    const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(representation, { id, doc }, fleet);
     return canSeeSite(caller, of?.site) && canSeeProject(caller, of?.project);
   }
 

@@ -9,9 +9,13 @@ import { hideKind, type Module } from './module.ts';
 const fields = { name: Type.String() };
 const THING = schemaKind('thing', Type.Object(fields));
 const OTHER = schemaKind('other', Type.Object(fields));
-const THING_VIEW = defineRepresentation({ kind: THING, siteOf: () => 'north', fields });
+const THING_REPRESENTATION = defineRepresentation({ kind: THING, siteOf: () => 'north', fields });
 
-const shown: Module = { name: 'shown', models: () => [{ kinds: [THING] }], representations: () => [THING_VIEW] };
+const shown: Module = {
+  name: 'shown',
+  models: () => [{ kinds: [THING] }],
+  representations: () => [THING_REPRESENTATION],
+};
 
 function problemsOf(...modules: readonly Module[]): readonly string[] {
   try {
@@ -32,7 +36,7 @@ describe('a program does not start', () => {
     ],
     [
       'with-a-representation-of-a-kind-that-is-in-no-model',
-      [{ name: 'a', representations: () => [THING_VIEW] }],
+      [{ name: 'a', representations: () => [THING_REPRESENTATION] }],
       'kind thing is shown or hidden, and in no model',
     ],
     [

@@ -263,7 +263,7 @@ function deleteRoute(): Route {
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
-        target: { view: INSTANCE_REPRESENTATION, id: params.id },
+        target: { representation: INSTANCE_REPRESENTATION, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
         decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }),

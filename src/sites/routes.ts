@@ -74,7 +74,7 @@ const describeSiteRoute = write({
   handle: ({ params, body, caller }, { clock }) => {
     const command = { name: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: SITE_REPRESENTATION, id: params.id },
+      target: { representation: SITE_REPRESENTATION, id: params.id },
       why: `describe site ${params.id}`,
       decide: (fleet) => describeSite(fleet, command),
       answer: (_, after) => renderCommitted(SITE_REPRESENTATION, after, params),

@@ -251,6 +251,8 @@ export const BREAKING: readonly Breaking[] = [
   ...RETIRED.map(([name, text]) => retired(name, `src/election/r-${name}-bad.ts`, text)),
   retired('file-name', 'src/election/outcast-hosts.ts', 'export const a = 1;'),
   retired('retired-words-count-outside-src', 'sim/seeder.ts', 'export const a = 1;'),
+  retired('a-view-is-an-agents', 'src/access/r-view.ts', 'export const f = (view: number): number => view;'),
+  retired('views-are-agents', 'src/api/r-views.ts', 'export const TOKEN_VIEWS = 1;'),
   retired('a-kept-name-stays-where-it-is', 'src/keys/handover.ts', 'export const handOver = 1;'),
   ...IMPORT_PAIRS.map(({ name, rule, bad }) => ({ name, rule, ...importing(bad) })),
   ...GLOBALS.map(([name, use]) => ({ rule: PURE_GLOBAL, ...using(`src/hosts/g-${name}.ts`, use) })),
@@ -285,6 +287,12 @@ export const KEEPING: readonly Case[] = [
     'src/election/r-local.ts',
     'export const f = (asked: number): number => { const told = asked + 1; return told * 2; };',
   ),
+  keeping(
+    'an-agents-view-is-one-where-agents-are-known',
+    'src/hosts/r-view.ts',
+    'export const f = (view: number): number => view;',
+  ),
+  keeping('a-viewer-has-no-view', 'src/access/r-viewer.ts', "export const VIEWER = 'viewer';"),
   keeping(
     'a-word-inside-another-is-none',
     'src/election/r-inside.ts',
