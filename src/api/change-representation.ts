@@ -9,6 +9,7 @@ import {
   type Redactor,
   type Representation,
 } from '../access/index.ts';
+import type { Composition } from '../composition/index.ts';
 import type { AnyDoc, Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
@@ -37,22 +38,16 @@ interface Ownership {
   readonly project: string | true | undefined;
 }
 
-function ownershipOf(
-  representation: AnyRepresentation,
-  { id, doc }: { readonly id: string; readonly doc: AnyDoc },
-  fleet: FleetReader,
-): Ownership {
-  return { site: representation.siteOf(doc, id, fleet), project: representation.projectOf(doc, id, fleet) };
-}
-
 export class ChangeRepresentations {
+  readonly #scopes: Pick<Composition, 'scopeOf'>;
   readonly #representations: ReadonlyMap<string, AnyRepresentation>;
   /** A change is the same for all callers that may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
   /** Whose a deleted document was, for as long as its commit is in memory. */
   readonly #deletedOf = new WeakMap<Change, Ownership>();
 
-  constructor(representations: readonly Representation<string, never>[]) {
+  constructor(representations: readonly Representation<string, never>[], scopes: Pick<Composition, 'scopeOf'>) {
+    this.#scopes = scopes;
     this.#representations = new Map(representations.map((one) => [one.kind.name, one as unknown as AnyRepresentation]));
   }
 
@@ -66,13 +61,13 @@ export class ChangeRepresentations {
 
   /** Remembers whose deleted documents were, from now on. */
   follow(journal: Journal): () => void {
-    return journal.onCommit((commit, applied) => {
+    return journal.onCommit(({ commit, applied }) => {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
         const representation = this.#representations.get(change.kind);
         if (representation !== undefined)
-          this.#deletedOf.set(change, ownershipOf(representation, before, journal.fleet));
+          this.#deletedOf.set(change, this.#ownershipOf(representation, before.doc, journal.fleet));
       }
     });
   }
@@ -94,9 +89,14 @@ export class ChangeRepresentations {
     if (representation === undefined || !this.isKindVisible(change.kind, audience)) return false;
     const { fleet, caller } = audience;
     if (!isBound(caller)) return true;
-    const { id, doc } = change;
-    const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(representation, { id, doc }, fleet);
+    const { doc } = change;
+    const of = doc === null ? this.#deletedOf.get(change) : this.#ownershipOf(representation, doc, fleet);
     return canSeeSite(caller, of?.site) && canSeeProject(caller, of?.project);
+  }
+
+  #ownershipOf({ kind }: AnyRepresentation, doc: AnyDoc, fleet: FleetReader): Ownership {
+    const { siteOf, projectOf } = this.#scopes.scopeOf(kind);
+    return { site: siteOf(doc, fleet), project: projectOf(doc, fleet) };
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */

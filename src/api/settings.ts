@@ -6,6 +6,8 @@ import {
   read,
   refusalAnswer,
   defineRepresentation,
+  noProject,
+  wholeFleet,
   write,
   type Answer,
   type Route,
@@ -27,6 +29,8 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 
 export const SETTING_REPRESENTATION = defineRepresentation({
   kind: SETTING,
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
 });
 

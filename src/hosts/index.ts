@@ -3,6 +3,7 @@ export {
   disableHost,
   enableHost,
   findHost,
+  siteOfHost,
   forceDownHost,
   joinHosts,
   removedHost,
@@ -50,7 +51,7 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { beginEvacuation, inOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
+export { beginEvacuation, runInOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
 export type * from './evacuator.ts';

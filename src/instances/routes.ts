@@ -92,7 +92,7 @@ function listInstances(): Route {
       project: { schema: project, valuesOf: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
       flavor: { schema: ID, valuesOf: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
       group: { schema: ID, valuesOf: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
-      site: { schema: ID, valuesOf: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
+      site: { schema: ID, valuesOf: (doc, _id, fleet) => [siteOfInstance(doc, fleet)] },
     },
     nameIsId: true,
     sorts: {

@@ -87,8 +87,8 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
   });
   const item = defineRepresentation<'item', Item>({
     kind: ITEM,
-    siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
-    projectOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
+    siteOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
+    projectOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
     redact: (doc, sight) => {
       const { host, reason, ...rest } = doc;
       return {

@@ -8,6 +8,7 @@ import {
   readRoutes,
   renderCommitted,
   defineRepresentation,
+  noProject,
   write,
   type Listing,
   type Resource,
@@ -20,7 +21,8 @@ const DESCRIPTION = Type.String({ maxLength: 500 });
 
 export const SITE_REPRESENTATION = defineRepresentation<'site', Site>({
   kind: SITE,
-  siteOf: (_, id) => id,
+  siteOf: (doc) => doc.name,
+  projectOf: noProject,
   fields: {
     name: Type.String(),
     description: Type.Optional(DESCRIPTION),
