@@ -11,7 +11,7 @@ export interface ViewPart {
   /** The same in steps, for a part that may be as large as the fleet: the fleet may advance between two steps. */
   readonly buildInSteps?: (fleet: FleetReader, host: string) => Steps<unknown>;
   /** The hosts whose part may differ after this change. */
-  readonly affects: (fleet: FleetReader, change: AppliedChange) => readonly string[];
+  readonly affects: (change: AppliedChange, fleet: FleetReader) => readonly string[];
 }
 
 /** The host's own data in its view. */
@@ -32,5 +32,5 @@ export const selfPart: ViewPart = {
       ...(tunnelAddress !== undefined && { tunnelAddress }),
     };
   },
-  affects: (_fleet, { kind, before, after }) => (kind === HOST.name ? [(after ?? before)?.id ?? ''] : []),
+  affects: ({ kind, before, after }) => (kind === HOST.name ? [(after ?? before)?.id ?? ''] : []),
 };

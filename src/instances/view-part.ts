@@ -44,7 +44,7 @@ export const instancesPart: ViewPart = {
     );
     return coming.length === 0 ? here : [...here, ...coming].sort((one, other) => (one.id < other.id ? -1 : 1));
   },
-  affects: (fleet, { kind, before, after }) => {
+  affects: ({ kind, before, after }, fleet) => {
     switch (kind) {
       case INSTANCE.name:
         return hostsOfInstance(fleet, before, after);

@@ -23,10 +23,13 @@ test('every-adr-has-its-own-number', () => {
   expect(numbers.filter((number, nth) => numbers.indexOf(number) !== nth)).toEqual([]);
 });
 
-test.each(DOCUMENTS.filter((path) => path.startsWith('docs/adr/')))('the-title-has-the-number-of-the-file: %s', (path) => {
-  const number = /^docs\/adr\/0*(\d+)-/.exec(path)?.[1];
-  expect(read(path)).toMatch(new RegExp(`^# ${number}\\. `));
-});
+test.each(DOCUMENTS.filter((path) => path.startsWith('docs/adr/')))(
+  'the-title-has-the-number-of-the-file: %s',
+  (path) => {
+    const number = /^docs\/adr\/0*(\d+)-/.exec(path)?.[1];
+    expect(read(path)).toMatch(new RegExp(`^# ${number}\\. `));
+  },
+);
 
 test.each(['CONTRIBUTING.md', 'docs/dataplane.md'])('every-path-in-%s-exists', (document) => {
   expect(namedPaths(document).length).toBeGreaterThan(5);

@@ -27,7 +27,7 @@ export const bfdPart: ViewPart = {
     const { everyMs } = bfdSettingsOf(fleet);
     return { everyMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
   },
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case SERVICE.name:
         return affectedByService(fleet, change);

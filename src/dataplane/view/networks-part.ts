@@ -56,7 +56,7 @@ export const networksPart: ViewPart = {
   name: 'networks',
   build: (fleet, id) => finish(buildNetworksInSteps(fleet, id)),
   buildInSteps: buildNetworksInSteps,
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case PORT.name:
         return affectedByPort(fleet, change);

@@ -45,7 +45,7 @@ export const servicesPart: ViewPart = {
     if (host.quarantined !== undefined || host.state === 'removed') return [];
     return servicesOfHost(fleet, id).map((service) => serviceToWire(buildService(fleet, id, service)));
   },
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case SERVICE.name:
         return affectedByService(fleet, change);

@@ -104,7 +104,7 @@ describe('peers', () => {
 
   test.each<[string, Partial<Host>, Partial<Host>]>([
     ['that-shares-nothing-with-it-any-more', {}, {}],
-    ['that-is-not-heard', {}, { connection: { state: 'down', sinceMs: 0 } }],
+    ['that-is-not-connected', {}, { connection: { state: 'down', sinceMs: 0 } }],
     ['that-has-no-tunnels-any-more', {}, { tunnelAddress: undefined } as unknown as Partial<Host>],
     ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
   ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
@@ -330,7 +330,7 @@ describe('properties of the parts', () => {
           for (const changes of all) {
             const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
-            const affected = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+            const affected = new Set(applied.flatMap((change) => part.affects(change, fleet)));
             const missed = HOSTS.filter(
               (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !affected.has(id),
             );
@@ -349,7 +349,7 @@ describe('properties of the parts', () => {
       host('c2', { transportZone: 'edge' }),
       remove(PORT, idOf(PORT, 'p2')),
     ]);
-    expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+    expect(applied.flatMap((change) => peersPart.affects(change, fleet))).toContain('c1');
   });
 
   test('a-port-on-a-segment-concerns-nobody-on-the-others', () => {
@@ -357,7 +357,7 @@ describe('properties of the parts', () => {
     const elsewhere = portInSegment('p33', 'c3', 'g2');
     const fleet = newFleet(...HOSTS.map((id) => host(id)), ...green, ...keys, ...ports, elsewhere);
     const [change] = fleet.apply(fleet.revision + 1, [portInSegment('p444', 'c2', 'g1')]);
-    expect([...networksPart.affects(fleet, change!)].sort()).toEqual(['c1', 'c2']);
+    expect([...networksPart.affects(change!, fleet)].sort()).toEqual(['c1', 'c2']);
   });
 
   test('never: a tunnel has one end', () => {
@@ -379,7 +379,7 @@ describe('properties of the parts', () => {
       portOn('p2', 'c2', 'blue'),
     );
     const touched = (change: Change): string[] =>
-      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(fleet, applied));
+      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(applied, fleet));
     expect(touched(portOn('p33', 'c1', 'blue'))).toEqual([]);
     expect(touched(portOn('p444', 'c3', 'blue')).sort()).toEqual(['c1', 'c2', 'c3']);
     expect(touched(remove(PORT, idOf(PORT, 'p33')))).toEqual([]);
