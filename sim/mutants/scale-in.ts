@@ -99,7 +99,7 @@ function skipViewWaits(driver: string, asks: (kind: string) => boolean): Mutant[
 
 export const oldHostRetiredTooSoon: Mutant = {
   name: 'old-host-retired-too-soon',
-  bug: 'the old host lets go of a service before the others have turned to the new one',
+  bug: 'the old host stops a service before the others have changed to the new one',
   scenario: SCALE_IN,
   caughtBy: [makeBeforeBreak.name],
   plant: skipViewWaits('views', (step) => step === 'switch'),
