@@ -41,7 +41,8 @@ export type { Host, HostId, SwitchIdentity } from './model.ts';
 export { endRemovedReports, removedReportAlarm, removedReportSentences } from './removed-reports.ts';
 export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
-export type { ViewPart } from './view.ts';
+export { buildPart } from './view.ts';
+export type { LargeViewPart, SmallViewPart, ViewPart } from './view.ts';
 export {
   CURRENT_SERVICE_VERSION,
   DESIGNATIONS_VERSION,

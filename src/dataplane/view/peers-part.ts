@@ -11,7 +11,7 @@ import {
   type Steps,
 } from '../../fleet/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
-import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type LargeViewPart } from '../../hosts/index.ts';
 import {
   canHaveTunnels,
   HOSTS_BY_LEFT_ZONE,
@@ -78,9 +78,8 @@ function* buildPeersInSteps(fleet: FleetReader, id: string): Steps<readonly Peer
   }));
 }
 
-export const peersPart: ViewPart = {
+export const peersPart: LargeViewPart = {
   name: 'peers',
-  build: (fleet, id) => finish(buildPeersInSteps(fleet, id)),
   buildInSteps: buildPeersInSteps,
   affects: (change, fleet) => {
     switch (change.kind) {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SERVICE, serviceId, type Service } from '../../election/index.ts';
 import { idOf, put, remove, type Change } from '../../fleet/index.ts';
-import type { Host } from '../../hosts/index.ts';
+import { buildPart, type Host } from '../../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
   PORT,
@@ -41,7 +41,7 @@ describe('peers', () => {
 
   test('full: everybody in the zone but itself, with addresses', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c5', { transportZone: 'edge' }));
-    expect(peersPart.build(fleet, 'c1')).toEqual([
+    expect(buildPart(peersPart, fleet, 'c1')).toEqual([
       { host: 'c2', tunnelAddress: '172.16.0.2' },
       { host: 'c3', tunnelAddress: '172.16.0.3' },
       { host: 'c4', tunnelAddress: '172.16.0.4' },
@@ -328,11 +328,11 @@ describe('properties of the parts', () => {
           const ground = [...blue, ...red, ...green, ...keys];
           const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...ground);
           for (const changes of all) {
-            const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
+            const before = HOSTS.map((id) => JSON.stringify(buildPart(part, fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
             const affected = new Set(applied.flatMap((change) => part.affects(change, fleet)));
             const missed = HOSTS.filter(
-              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !affected.has(id),
+              (id, nth) => JSON.stringify(buildPart(part, fleet, id)) !== before[nth] && !affected.has(id),
             );
             expect(missed).toEqual([]);
           }
