@@ -24,7 +24,7 @@ export const oneOfFifty: Scenario = {
     try {
       // This is about what is cleared away. Ten heartbeats a second of fifty switches would take three quarters of two cores.
       await fleet.setElection({ bfdIntervalMs: 1000 });
-      // Everybody has a tunnel with everybody: all the others have something to clear away.
+      // A full mesh of tunnels: all the others have something to clear away.
       await fleet.muster.muster('transport-zones', 'edit', 'default', '--mesh', 'full');
       const leaving = await fleet.designated('nat:edge');
       const staying = fleet.instances.filter(({ host }) => host !== leaving).slice(0, SENDERS);

@@ -331,7 +331,7 @@ export const eventOfEarlierBinding: Mutant = {
 export const degradedLeftAlone: Mutant = {
   name: 'degraded-left-alone',
   likely: 18,
-  bug: 'nobody looks after instances that run and are not connected',
+  bug: 'instances that run and are not connected get no replug',
   scenario: INSTANCES,
   caughtBy: [AT_REST],
   plant: (parts) => withoutControllers(parts, 'instances'),

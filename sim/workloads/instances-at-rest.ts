@@ -163,7 +163,7 @@ function checkRunning(world: World, id: string): string[] {
 /** An instance that is moving to a running state has an operation; the others may be left by a passed deadline. */
 function checkWorkedOn(truth: Fleet, id: string, { state }: Instance): string[] {
   const onItsWay = state === 'building' || state === 'rebuilding';
-  return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
+  return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and no operation works on it`] : [];
 }
 
 /** A build that failed, or took too long, has nothing any more once its clean-up has ended. */
@@ -207,7 +207,7 @@ function checkReplugged(truth: Fleet, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined || degradedPorts(truth, instance).length === 0) return [];
   const isAlarmed = truth.get(ALARM, alarmId('instance-degraded', id)) !== undefined;
-  if (openReplugItem(truth, id) === undefined) return [`instance ${id} is degraded, and nobody connects it again`];
+  if (openReplugItem(truth, id) === undefined) return [`instance ${id} is degraded, and no replug connects it again`];
   return isAlarmed ? [] : [`instance ${id} is degraded, and there is no alarm`];
 }
 

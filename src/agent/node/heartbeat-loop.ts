@@ -47,7 +47,7 @@ const INSPECT_MS = 60_000;
 const INSPECT_TIMEOUT_MS = 1000;
 /** A tenth either way keeps hosts that started together from sending together for ever. */
 const JITTER = 0.1;
-/** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
+/** An operation may wait for this report; hosts that were changed together still do not all report at once. */
 const COALESCE_MS = 200;
 
 interface LastInspection extends Pick<HostReport, 'facts' | 'strays' | 'problems'> {
@@ -82,7 +82,7 @@ export class HeartbeatLoop {
     this.#wakeSignal.notify();
   }
 
-  /** There is something to tell that somebody else's packets wait for. */
+  /** There is something to report that packets of other hosts wait for. */
   sendNow(): void {
     this.#urgentSignal.notify();
     this.#wakeSignal.notify();

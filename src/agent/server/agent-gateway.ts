@@ -55,7 +55,7 @@ export interface AgentReport extends Convergence {
   readonly baseline?: HeartbeatBaseline | undefined;
 }
 
-/** Expired waits are ended a few at a time: a thousand answers at once would delay everybody else. */
+/** Expired waits are ended a few at a time: a thousand answers at once would delay all other agents. */
 const INTERVAL_MS = 50;
 
 export class AgentGateway {
@@ -163,7 +163,7 @@ export class AgentGateway {
     this.close();
   }
 
-  /** Nobody waits here any more, and nobody is admitted. */
+  /** No agent waits here any more, and none is admitted. */
   close(): void {
     this.#isOpen = false;
     this.#waiters.wakeAll();
@@ -196,7 +196,7 @@ export class AgentGateway {
     this.#conntrackRelay.onCommit(applied);
     this.#factsRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
-    // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
+    // Finding the affected hosts costs more than most changes do, and on this server no agent waits for them.
     if (this.#views.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
@@ -227,7 +227,7 @@ export class AgentGateway {
     this.#views.forget(id);
   }
 
-  /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
+  /** The token of a secret. Without the lease no agent is refused: this server may not have read the newest tokens yet. */
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();

@@ -161,7 +161,7 @@ function hostOf(port: Port | undefined): string | undefined {
   return port?.binding?.host;
 }
 
-/** What others see of it: why it is where it is concerns nobody's switch. */
+/** What others see of it: why it is where it is concerns no switch. */
 function serviceFingerprint({ epoch, designated, standby, handover }: Service): string {
   const { operation, from, to, phase } = handover ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');

@@ -75,7 +75,7 @@ export class PostgresLeases {
   }
 
   /**
-   * It ran out, or its holder's session has ended: nobody has the lock of its tenure. One's own lock says nothing. Whoever
+   * It ran out, or its holder's session has ended: the lock of its tenure is free. One's own lock says nothing. Whoever
    * looks shares the lock, so that those who look do not get in each other's way.
    */
   async #isFree(client: ClientBase, name: string, ownEpoch: number | undefined): Promise<boolean> {

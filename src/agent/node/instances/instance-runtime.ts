@@ -142,7 +142,7 @@ export type ExpectedPort = Pick<TaskNic, 'mac' | 'network' | 'serial' | 'address
 export interface InstanceRuntime {
   /**
    * Adopts what ran when the process before this one ended. Called before anything else, and again after it rejected. While it rejects,
-   * nobody knows what runs here: nothing is removed, and nothing is said of instances.
+   * what runs here is unknown: nothing is removed, and nothing is reported of instances.
    */
   open(): Promise<void>;
   /**

@@ -247,7 +247,7 @@ describe('the connection', () => {
     expect(tries).toBeGreaterThan(4);
     await clock.advance(5000);
     expect(fake.connections).toBe(tries + 1);
-    await expect(client.flows()).rejects.toThrow('there is no connection to the switch: nobody is there');
+    await expect(client.flows()).rejects.toThrow('there is no connection to the switch: connection refused');
     fake.faults.unreachable = false;
     await clock.advance(5000);
     expect(client.isUp).toBe(true);

@@ -39,7 +39,7 @@ export interface JsonRpcConnectionOptions {
 
 export interface RequestOptions {
   readonly timeoutMs: number;
-  /** Tells the daemon when nobody waits for the answer any more. */
+  /** Cancels a request at the daemon when no caller waits for the answer any more. */
   readonly cancel?: boolean;
   /** Called before anything that comes after the answer is looked at. */
   readonly onAnswer?: (result: unknown) => void;
