@@ -45,7 +45,7 @@ ovsSuite('packets', () => {
     await fleet?.close();
   });
 
-  /** Nothing is lost; a machine that loses packets by itself is told of, and counted apart. */
+  /** Nothing is lost; a machine that loses packets by itself is reported, and counted apart. */
   async function losesNothing(context: TestContext, trial: Trial): Promise<void> {
     const outcome = await runTrial(trial);
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');

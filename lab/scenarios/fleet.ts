@@ -271,7 +271,7 @@ export class Fleet {
       readonly view: { readonly host: string; readonly parts: Record<string, unknown> };
     };
     const shown = readDataplaneView(view.host, view.parts);
-    if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
+    if (shown === undefined) throw new Error(`the view of ${view.host} has nothing of its switch`);
     const { contents } = compile(shown, { nextHop });
     const flows = contents.flows.map((flow) => ({
       ...flow,

@@ -59,7 +59,7 @@ export const oneOfFifty: Scenario = {
   },
 };
 
-/** From the moment in which the others are told until the last of them has read back that it has nothing of the host any more. */
+/** From the commit that removes the host until the last of them has read back that it has nothing of the host any more. */
 async function measureCleanUpMs({ muster }: Fleet, name: string): Promise<number> {
   let reportedAtMs: number | undefined;
   const deadlineMs = performance.now() + PATIENCE_MS;

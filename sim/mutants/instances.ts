@@ -250,7 +250,7 @@ function withDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: LocalDriver)
 export const portMadeTwice = withDriver(
   {
     name: 'port-made-twice',
-    bug: 'a host that makes ports by itself makes one more than it was told of',
+    bug: 'a host that makes ports by itself makes one more than its task has',
     scenario: INSTANCES,
     likely: 8,
     caughtBy: [portsIntended.name],

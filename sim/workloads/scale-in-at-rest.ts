@@ -236,7 +236,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
   ];
 }
 
-/** A removed host is told so whenever it reports, and clears its switch. */
+/** A removed host gets that answer whenever it reports, and clears its switch. */
 function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
   const { changes } = diff(EMPTY_COMPILE_RESULT.contents, contents);
   return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);

@@ -71,7 +71,7 @@ export interface DriverParts {
   readonly machine: Machine;
   readonly program: Program;
   readonly rng: Rng;
-  /** Called for everything that the machine is told. */
+  /** Called for every command to the machine. */
   readonly follow: (stamp: View['stamp'], what: string, text: string) => void;
 }
 

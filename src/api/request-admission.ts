@@ -65,7 +65,7 @@ export interface RequestAdmissionOptions {
   readonly metrics: Metrics;
   readonly connections: Connections;
   readonly closing: AbortSignal;
-  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  /** Called for a host whose revoked credential was presented; returns what else the refusal says. */
   readonly onRevokedCredential?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
   readonly signRefusal?: SignRefusal | undefined;

@@ -116,7 +116,7 @@ test('the-result-does-not-depend-on-the-order-of-lists-maps-or-arrivals', () => 
   );
 });
 
-test('why-is-told-with-candidates-rejections-and-scores', () => {
+test('why-is-shown-with-candidates-rejections-and-scores', () => {
   const fleet = fleetWith(
     fitHost('c1', LEAVING),
     fitHost('c7', { baseWeight: 2 }),

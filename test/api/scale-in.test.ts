@@ -62,7 +62,7 @@ interface BlockedAnswer {
 }
 
 describe('what cannot leave a host that is being emptied', () => {
-  test('each-instance-is-told-what-it-lacks, without a move, to those who see its site', async () => {
+  test('each-instance-is-shown-with-what-it-lacks, without a move, to those who see its site', async () => {
     expect(await blockedNow()).toMatchObject({ count: 0, blocked: [] });
     await start(['central-0']);
     const blocked = await blockedNow();
@@ -163,7 +163,7 @@ describe('a start', () => {
     expect(world.journal.fleet.get(OPERATION, idOf(OPERATION, operation))?.doc).toMatchObject({ kind: 'scale-in' });
   });
 
-  test('scale-in-4: an-unknown-name-is-told-and-nobody-is-marked', async () => {
+  test('scale-in-4: an-unknown-name-is-refused-and-no-host-is-marked', async () => {
     const answer = await start(['central-0', 'nope', 'north-9']);
     expect(answer.statusCode).toBe(404);
     expect(answer.json()).toMatchObject({

@@ -264,7 +264,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     }
   }
 
-  /** What is there and in no view. It is told, never touched. */
+  /** What is there and in no view. It is reported, never touched. */
   async #strays(): Promise<string[]> {
     const known = this.#knownInstances;
     if (known === undefined) return [];

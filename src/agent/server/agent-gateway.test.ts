@@ -23,7 +23,7 @@ async function worldOf(...hosts: string[]): Promise<World> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   const { gateway } = await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register(...hosts);
   const identities: AgentIdentity[] = [];
   for (const host of hosts) {

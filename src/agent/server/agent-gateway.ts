@@ -130,7 +130,7 @@ export class AgentGateway {
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     const view = this.#views.compose(host);
     if (!(view instanceof Promise)) return view?.digest === applied;
-    // A view as large as the fleet takes a while: whoever waits for the host is told when it is there.
+    // A view as large as the fleet takes a while: a poll of the host is answered when it is there.
     view.then(
       () => this.#announceConvergence(host),
       (err: unknown) => this.#options.log.error({ err, host }, 'the view of a host could not be composed'),
@@ -170,7 +170,7 @@ export class AgentGateway {
     this.#conntrackRelay.clear();
   }
 
-  /** Another lease means another holder: waiting agents must be told, and earlier reports may be out of date. */
+  /** Another lease means another holder: waiting agents must be answered, and earlier reports may be out of date. */
   #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;

@@ -57,7 +57,7 @@ async function worldOf(open: TaskHandler = answersWith({ line: 'c1:7000', secret
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock, 'journal-1', [carry]);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   const journal: string[] = [];
   plane.leader.journal.onCommit(({ commit, applied }) => void journal.push(JSON.stringify([commit, applied])));
   await plane.register('c1', 'c2');

@@ -170,7 +170,7 @@ describe('the gateway with large views', () => {
     const clock = new VirtualClock();
     const plane = new TestControlPlane(clock, 'journal-1', [], [selfPart, part]);
     const { gateway } = await plane.start('s1');
-    await clock.until('somebody decides', () => plane.hasLeader);
+    await clock.until('there is a lease holder', () => plane.hasLeader);
     await plane.register('c1');
     const { token } = answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     await clock.settle();

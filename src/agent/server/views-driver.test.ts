@@ -25,7 +25,7 @@ async function worldOf(...names: readonly string[]): Promise<World> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register(...names);
   const racks: TestHost[] = [];
   for (const name of names) {

@@ -152,7 +152,7 @@ describe('services', () => {
     portOn('p2', 'c2', 'blue'),
   ];
 
-  test('a host is told what it has presence for, who does it, and what to compile', () => {
+  test('a host gets what it has presence for, who does it, and what to compile', () => {
     const fleet = newFleet(
       ...ground,
       router('edge', ['blue-v4']),
@@ -185,7 +185,7 @@ describe('services', () => {
     expect(services(fleet, 'c3')).toEqual([]);
   });
 
-  test('a-floating-address-is-told-to-the-host-of-its-port-alone', () => {
+  test('a-floating-address-goes-to-the-host-of-its-port-alone', () => {
     const floating: FloatingAddress = {
       project: 'default',
       network: 'ext',
@@ -203,7 +203,7 @@ describe('services', () => {
     expect(services(fleet, 'c2')[0]).not.toHaveProperty('floating');
   });
 
-  test('a-quarantined-host-is-told-nothing', () => {
+  test('a-quarantined-host-gets-nothing', () => {
     const fleet = newFleet(
       ...ground,
       service('dhcp', 'blue-v4', designatedAt('c1')),

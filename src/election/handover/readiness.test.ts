@@ -79,7 +79,7 @@ test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which is clear
   expect(world.wrong()).toEqual([]);
 });
 
-test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks-something', async () => {
+test('services-why-shows-the-reason-of-the-agent-and-the-host-that-lacks-something', async () => {
   const world = await leavingWithSickService();
   await passes(world, 8);
   const why = serviceRoutes.find(({ path }) => path.endsWith('/:id/why'))!;

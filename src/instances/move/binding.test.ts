@@ -152,7 +152,7 @@ describe('one binding: the way back to the source', () => {
   });
 });
 
-describe('a-back-end-that-is-silent-is-told-of-where-the-instance-is', () => {
+describe('while-a-back-end-is-silent-the-reason-says-where-the-instance-is', () => {
   const reasonAt = (world: World, operation: string): object | undefined => world.item(operation, 'web')?.reason;
 
   test('while the target is bound it runs at the source', async () => {

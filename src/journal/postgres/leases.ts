@@ -140,7 +140,7 @@ export class PostgresLeases {
     while (!signal.aborted) {
       if (session.hasLock(name)) return session.waitForEnd(signal);
       const looking = session.run((client) => this.#isVacant(client, name));
-      const vacant = await looking.catch(() => undefined); // whoever asks for the lease is told why
+      const vacant = await looking.catch(() => undefined); // the request for the lease gets the error
       if (vacant === true) return;
       await this.#pause(vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS, signal);
     }

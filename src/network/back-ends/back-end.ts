@@ -223,7 +223,7 @@ export interface NetworkBackEnd {
   release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
 }
 
-/** No answer, or one that does not tell the result: the call may have been carried out. Repeating it is safe. */
+/** No answer, or one that does not say the result: the call may have been carried out. Repeating it is safe. */
 export class NetworkUnavailable extends Error {
   readonly code = 'network-unavailable';
   readonly retryable = true;

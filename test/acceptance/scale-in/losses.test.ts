@@ -225,7 +225,7 @@ describe('nothing is left to do', () => {
 });
 
 describe('why', () => {
-  test('scale-in-34: candidates-rejections-and-scores-are-told', async () => {
+  test('scale-in-34: candidates-rejections-and-scores-are-shown', async () => {
     const world = await scaleInWorld({ hosts: { e: { baseWeight: -3 }, f: { tunnelAddress: undefined as never } } });
     const http = await HttpApi.start(world);
     await world.holdElections(true);

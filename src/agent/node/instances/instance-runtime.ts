@@ -19,7 +19,7 @@ export interface RuntimeCapacity {
 export interface RuntimeInstance extends RuntimeCapacity {
   readonly id: string;
   readonly state: InstancePowerState;
-  /** It is prepared for, and nothing was sent yet. Only said where runtimes can tell. */
+  /** It is prepared for, and nothing was sent yet. Only where runtimes know it. */
   readonly awaited?: true;
   readonly nics: readonly TaskNic[];
   /** The task that made it so. The same task again finds its work done. */
@@ -173,6 +173,6 @@ export interface InstanceRuntime {
   findStrays(): Promise<readonly string[]>;
   /** What is wrong with it, and what an operator should do. */
   conditions(): Promise<readonly ReportedCondition[]>;
-  /** Told of every view. Makes and destroys nothing. */
+  /** Called for every view. Makes and destroys nothing. */
   observeView?(view: RuntimeView): Promise<void>;
 }

@@ -217,7 +217,7 @@ describe('another holder', () => {
     const before = world.plane.leader;
     await before.stop();
     world.host('c2').testHost.link.tap = (_name, pass) => pass();
-    await world.clock.until('somebody else decides', () => world.plane.hasLeader && world.plane.leader !== before);
+    await world.clock.until('another server decides', () => world.plane.hasLeader && world.plane.leader !== before);
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
     expect(world.host('c1').testHost.link.calls.filter((call) => call === 'deposit').length).toBeGreaterThan(1);

@@ -34,7 +34,7 @@ const COPIES_AT_ONCE = 16;
 interface SyncTask {
   readonly copy: ConntrackCopy;
   readonly end: 'old' | 'new';
-  /** What tells it from any other. Another holder has nothing of what was left at the one before. */
+  /** What distinguishes it from any other. Another holder has nothing of what was left at the one before. */
   readonly key: string;
 }
 

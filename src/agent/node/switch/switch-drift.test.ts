@@ -120,7 +120,7 @@ describe('a switch whose view stays the same', () => {
     expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual([]);
   });
 
-  test('a-flow-of-somebody-else-that-gets-in-the-way-is-told-of-and-left', async () => {
+  test('a-flow-of-another-program-that-gets-in-the-way-is-reported-and-left', async () => {
     const world = await startDriftWorld();
     const { clock, c1 } = world;
     const [flow] = c1.simulatedSwitch.contents.flows;

@@ -61,7 +61,7 @@ test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
 });
 
-test('never: a flow of somebody else is written over that came since the last look', async () => {
+test('never: a flow of another program is written over that came since the last look', async () => {
   const { it: full } = await startReconciler(BOTH);
   const { it, line } = await startReconciler(ONE_MORE);
   const there = new Set(it.contents.flows.map(({ match }) => match));

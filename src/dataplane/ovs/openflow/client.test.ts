@@ -325,7 +325,7 @@ describe('the connection', () => {
     expect(fake.connections).toBe(1);
   });
 
-  test('listeners-that-stopped are told nothing', async () => {
+  test('listeners-that-stopped are not called', async () => {
     const { fake, clock, client } = start();
     const states: string[] = [];
     await clock.advance(1);

@@ -121,7 +121,7 @@ export class OpenFlowConnection implements LiveConnection {
     this.#check();
   }
 
-  /** Told of what is refused until the answer is called. */
+  /** Calls `onRefused` for what is refused, until the returned function is called. */
   watch(sent: SentBatch): () => void {
     this.#sent.add(sent);
     return () => this.#sent.delete(sent);

@@ -1,5 +1,5 @@
 // A switch for tests at the other end of a pair of streams. It takes flows and groups as bytes, in bundles or without, and can be
-// told to refuse, to be silent, to speak another version, to hang up.
+// set to refuse, to be silent, to speak another version, to hang up.
 import { duplexPair, type Duplex } from 'node:stream';
 import { ConnectionLost } from '../transport/failures.ts';
 import type { Dial } from '../transport/socket-driver.ts';

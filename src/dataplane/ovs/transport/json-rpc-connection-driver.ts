@@ -179,7 +179,7 @@ export class JsonRpcConnection implements LiveConnection {
         if (this.#ended.signal.aborted) return;
       }
     } catch (error) {
-      // A listener that fails has not taken what it was told: after a new connection it is told again.
+      // A listener that fails has not taken its notification: after a new connection it is called again.
       this.end(asError(error));
     }
   }

@@ -205,7 +205,7 @@ describe.each([
     expect(states.at(-1)).toMatchObject({ retryInMs: 200 });
   });
 
-  test('listeners-that-stopped-are-told-nothing', async () => {
+  test('listeners-that-stopped-are-not-called', async () => {
     const peer = peerOf();
     const { clock, connection } = start(peer);
     const states: string[] = [];
