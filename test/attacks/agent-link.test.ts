@@ -129,6 +129,32 @@ describe('a server that sends an agent on', () => {
     await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
   });
 
+  /** A second server starts after the join. Somebody in a server's place names it, and it names the holder, which nobody else does. */
+  async function laterServer() {
+    const world = await joined();
+    const { url: later } = await world.plane.listen('s2');
+    const man = await startForeignServer((_request, response) =>
+      problem(response, 421, { code: 'not-holder', holder: later, leaseEpoch: 99 }),
+    );
+    return { ...world, later, man };
+  }
+
+  test('to-one-that-started-later-and-that-a-view-has-named-is-followed', async () => {
+    const { url, later, man, rack, restart } = await laterServer();
+    await restart(url);
+    await vi.waitFor(async () => expect(await rack.disk.read('identity')).toContain(later), 20_000);
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
+  });
+
+  test('to-one-that-started-later-and-that-no-view-has-named-yet-is-not-followed', async () => {
+    const { later, man, rack, restart } = await laterServer();
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(3), 20_000);
+    expect(agent.status()).toMatchObject({ server: man.url, isServerUnreachable: true });
+    expect(await rack.disk.read('identity')).not.toContain(later);
+  });
+
   test('to-one-that-the-control-plane-has-signed-for-is-followed', async () => {
     const { plane, restart } = await joined();
     const moved = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
