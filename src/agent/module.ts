@@ -30,6 +30,7 @@ export const AGENT_CERTIFICATES = serviceKey<AgentCertificateServices>('agent-ce
 
 export const agentModule: Module = {
   name: 'agent',
+  reasonCodes: ['hosts-behind', 'service-not-ready', 'switch-identity-shared', 'target-bfd-down'],
   sentences: [agentSentences],
   services: [
     provide(HEARTBEAT_LISTENER, (runtime) => runtime.get(LIVENESS_CONTROLLER)),

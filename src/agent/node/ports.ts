@@ -98,7 +98,7 @@ export interface TaskResult {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
+/** What an effect on the machine is given beside its order: the lease under which it was ordered, and its deadline. */
 export interface TaskFence {
   readonly stamp: Stamp;
   /** The host that this machine is. */
