@@ -2,8 +2,11 @@
 import type { Log } from '../../operations/index.ts';
 import type { ViewAuthenticity } from './trust.ts';
 
-const UNVERIFIABLE =
-  'This agent has no key of its control plane and speaks plain HTTP: it takes views, but does not leave the fleet when it is told to. Use HTTPS, or join this host again.';
+const UNVERIFIABLE = {
+  code: 'view-unverifiable',
+  message:
+    'This agent has no key of its control plane and speaks plain HTTP: it takes views, but does not leave the fleet when it is told to. Use HTTPS, or join this host again.',
+};
 
 export class AuthenticityReport {
   readonly #log: Log;
@@ -16,7 +19,7 @@ export class AuthenticityReport {
   }
 
   get problems(): readonly string[] {
-    const unverifiable = this.#isUnverifiable ? [UNVERIFIABLE] : [];
+    const unverifiable = this.#isUnverifiable ? [UNVERIFIABLE.message] : [];
     return this.#unauthenticated === undefined ? unverifiable : [this.#unauthenticated, ...unverifiable];
   }
 
@@ -27,7 +30,7 @@ export class AuthenticityReport {
     }
     const isUnverifiable = authenticity === 'unverifiable';
     if (isUnverifiable && !this.#isUnverifiable)
-      this.#log.warn({ code: 'view-unverifiable', server: via }, UNVERIFIABLE);
+      this.#log.warn({ code: UNVERIFIABLE.code, server: via }, UNVERIFIABLE.message);
     this.#isUnverifiable = isUnverifiable;
     this.#unauthenticated = undefined;
   }

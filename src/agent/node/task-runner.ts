@@ -15,8 +15,11 @@ const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
 
-const LEAVE_UNVERIFIED =
-  'The agent has no key of its control plane, and plain HTTP proves nothing: it does not leave. Use HTTPS, or join the host again.';
+const LEAVE_UNVERIFIED = {
+  code: 'leave-not-authentic',
+  message:
+    'The agent has no key of its control plane, and plain HTTP proves nothing: it does not leave. Use HTTPS, or join the host again.',
+};
 
 export interface TaskRunnerParts {
   readonly leader: LeaderClient;
@@ -118,8 +121,9 @@ export class TaskRunner {
     const { membership } = this.#parts;
     // Whoever answers in a server's place would take the host out of service.
     if (!this.#parts.isViewVerified()) {
-      this.#ports.log.warn({ code: 'leave-not-authentic', task: task.id }, LEAVE_UNVERIFIED);
-      return { outcome: 'failed', problems: [LEAVE_UNVERIFIED] };
+      const { code, message } = LEAVE_UNVERIFIED;
+      this.#ports.log.warn({ code, task: task.id }, message);
+      return { outcome: 'failed', problems: [message] };
     }
     membership.beginWipe();
     const performed = await this.#tryPerform(task, fence);
