@@ -19,6 +19,7 @@ import { http } from '../link/index.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
+import type { CountClosed } from './limits/close-reasons.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
@@ -126,7 +127,7 @@ export function createServer(options: ServerOptions): Server {
     authenticator: parts.authenticator,
   });
   const replies = new ReplyWriter({ metrics, log: options.log, trail });
-  const app = newApp(options, { limits, replies, connections: parts.connections });
+  const app = newApp(options, { limits, replies, metrics, connections: parts.connections });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
     store: options.journal.store,
@@ -201,7 +202,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   const { closing, limits } = inner;
   const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer } = options;
   const authenticator = new Authenticator(journal.fleet);
-  const connections = new Connections(limits);
+  const connections = new Connections(limits, countClosedIn(inner.metrics));
   return {
     connections,
     authenticator,
@@ -230,9 +231,14 @@ interface AppParts {
   readonly limits: Limits;
   readonly replies: ReplyWriter;
   readonly connections: Connections;
+  readonly metrics: Metrics;
 }
 
-function newApp(options: ServerOptions, { limits, replies, connections }: AppParts): FastifyInstance {
+function countClosedIn(metrics: Metrics): CountClosed {
+  return (reason) => metrics.countClosedConnection(reason);
+}
+
+function newApp(options: ServerOptions, { limits, replies, connections, metrics }: AppParts): FastifyInstance {
   const boot = randomBytes(4).toString('hex');
   let count = 0;
   const app = fastify({
@@ -250,7 +256,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
       return `rq-${boot}-${count.toString(36)}`;
     },
     frameworkErrors: (error, _, reply) => void replies.sendProblem(reply as FastifyReply, problemOf(error)),
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, countClosedIn(metrics)),
     serverFactory: (handler) => {
       const server = {
         maxHeaderSize: HEADER_BYTES_MAX,

@@ -48,7 +48,8 @@ describe('GET /api/v1/watch', () => {
     const from = world.journal.fleet.revision;
     for (let at = 0; at < 30; at += 1) await world.commit(hostChange(`w-${at}`));
     const reader = await watch(`?after=${from}`);
-    expect(await reader.next()).toMatchObject({ event: 'open', id: String(from) });
+    const data = JSON.stringify({ revision: from, head: from + 30 });
+    expect(await reader.next()).toMatchObject({ event: 'open', id: String(from), data });
     for (let at = 30; at < 60; at += 1) await world.commit(hostChange(`w-${at}`));
     const ids: string[] = [];
     for (let at = 0; at < 60; at += 1) ids.push(...(await readEvents(reader)).changes.map((change) => change.id));

@@ -100,7 +100,8 @@ export class Agent {
     membership.onLeaveReverted = () => this.#reconcileLoop.invalidate();
     const view = (): ViewSubscriber['view'] =>
       this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
-    this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view });
+    const isViewVerified = (): boolean => this.#viewSubscriber.isVerified;
+    this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view, isViewVerified });
     this.#conditions = new ConditionProbe(ports, {
       everyMs: heartbeatMs,
       reconcileFailure: () => this.#reconcileLoop.failure,

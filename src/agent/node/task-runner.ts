@@ -15,6 +15,12 @@ const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
 
+const LEAVE_UNVERIFIED = {
+  code: 'leave-not-authentic',
+  message:
+    'The agent has no key of its control plane, and plain HTTP proves nothing: it does not leave. Use HTTPS, or join the host again.',
+};
+
 export interface TaskRunnerParts {
   readonly leader: LeaderClient;
   readonly store: AgentStateStore;
@@ -22,6 +28,8 @@ export interface TaskRunnerParts {
   readonly serviceVersion: number;
   /** The view whose tasks are to be done; undefined while no holder confirms it. */
   readonly view: () => View | undefined;
+  /** Whether that view has proven to be of the control plane. */
+  readonly isViewVerified: () => boolean;
 }
 
 export class TaskRunner {
@@ -111,6 +119,12 @@ export class TaskRunner {
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
   async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
     const { membership } = this.#parts;
+    // Whoever answers in a server's place would take the host out of service.
+    if (!this.#parts.isViewVerified()) {
+      const { code, message } = LEAVE_UNVERIFIED;
+      this.#ports.log.warn({ code, task: task.id }, message);
+      return { outcome: 'failed', problems: [message] };
+    }
     membership.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
