@@ -208,7 +208,7 @@ ovsSuite('ovsdb', () => {
     await client.close();
   });
 
-  test('nobody-there-is-said-with-the-name-of-the-socket', async () => {
+  test('a-refused-connection-is-reported-with-the-name-of-the-socket', async () => {
     const client = open(`unix:${ovs.folder}/nothing.sock`, { requestTimeoutMs: 300 });
     const failure = await client.echo().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConnectionLost);

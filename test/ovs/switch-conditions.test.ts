@@ -1,4 +1,4 @@
-// A real switch whose sockets are cut while its agent lives, and one into which somebody else plugs something: what the agent reports, and
+// A real switch whose sockets are cut while its agent lives, and one into which another program plugs something: what the agent reports, and
 // what becomes of its host. Packets go on through the switch meanwhile: only the way to control it is cut.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { rm } from 'node:fs/promises';

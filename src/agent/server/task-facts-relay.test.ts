@@ -129,7 +129,7 @@ test('never: facts of a host that was not asked are relayed', async () => {
   sending.start();
   await clock.until('c2 is active', () => plane.host('c2')?.state === 'active');
   // While the right one is being recorded.
-  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of somebody else')]);
+  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of another task')]);
   await clock.until('it was sent', () => itemOf(plane).state === 'done');
   expect(sent).toEqual([{ secret: SECRET }]);
 });

@@ -203,7 +203,7 @@ describe('the gateway with large views', () => {
     const answer = answerOf(await gateway.view(identity, {}));
     if (answer.kind !== 'view') throw new Error('no view');
     gateway.heartbeat(identity, { serviceVersion: 4, applied: answer.view.digest });
-    // Another view, and back: what it has applied is its view again, which nobody has composed yet.
+    // Another view, and back: what it has applied is its view again, which is not composed yet.
     for (const physicalNetworks of [['p1'], []]) await plane.edit('c1', { physicalNetworks });
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;

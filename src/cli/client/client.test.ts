@@ -142,7 +142,7 @@ describe('a server that cannot be reached', () => {
   test.each<[string, string]>([
     ['ECONNREFUSED', 'nothing listens there. Start one with "muster demo" or "muster serve"'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'what listens there does not speak TLS; with http:// it may answer.'],
-  ])('nobody answers: %s', (code, words) => {
+  ])('no server answers: %s', (code, words) => {
     expect(failed(code)).toContain(`No Muster server answers at https://m1:7070: ${words}`);
   });
 });

@@ -104,8 +104,8 @@ describe('who asks for a neighbour', () => {
       encodeQuery(solicit('2001:db8::1'), nowhere),
       `taken: 2001:db8::1 is at ${GATEWAY} (router+override) from 2001:db8::1 ${GATEWAY} ${toAll}`,
     ],
-    ['an-address-of-nobody', encodeQuery(solicit('2001:db8::d')), 'silence: unknown-target'],
-    ['an-address-of-nobody-for-itself', encodeQuery(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
+    ['an-unknown-address', encodeQuery(solicit('2001:db8::d')), 'silence: unknown-target'],
+    ['an-unknown-address-for-itself', encodeQuery(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
     [
       'nothing',
       encodeQuery({ kind: 'neighbour-advertisement', target: FROM, router: false, solicited: false, override: true }),

@@ -111,7 +111,7 @@ test('never: a host that comes back is left for another target', async () => {
   expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'a' } });
 });
 
-test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-nobody-else-is-tried', async () => {
+test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-no-other-is-tried', async () => {
   const world = await leavingWithSickService();
   await world.put(fitHost('y'), portOn('y', 's1'));
   await passes(world, 20);

@@ -63,7 +63,7 @@ describe('weights', () => {
 });
 
 describe('an upgrade', () => {
-  test('scale-in-24: nobody-else-is-elected-while-the-flag-is-set', async () => {
+  test('scale-in-24: no-other-host-is-elected-while-the-flag-is-set', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
     await world.holdElections(true);
@@ -75,7 +75,7 @@ describe('an upgrade', () => {
     await world.reconnect('a');
     await world.holdElections(false);
     await world.settle();
-    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['none', 'a']);
     expectSound(world);
   });
 
@@ -160,7 +160,7 @@ describe('control of the designated host is lost', () => {
     await world.reconnect('a');
     await world.settle();
     for (const [service, host] of TAKEN_OVER) expect(servers(world, service)).toEqual([host]);
-    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['none', 'a', 'd']);
     expectSound(world);
   });
 

@@ -152,7 +152,7 @@ describe('a switch that notices what is done to it', () => {
     expect(c1.simulatedSwitch.contents).toEqual(wanted);
   });
 
-  test('is-in-line-until-something-is-found-and-not-read-all-the-time', async () => {
+  test('counts-as-converged-until-drift-is-found-and-is-not-read-all-the-time', async () => {
     const world = await startDriftWorld({ switch: { notifies: true } });
     const { clock, c1 } = world;
     await clock.pass(5000);

@@ -52,7 +52,7 @@ test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async 
   expect(it.contents).toEqual(wanted.contents);
 });
 
-test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
+test('a-flow-of-another-program-where-ours-was-stays', async () => {
   const { it, line } = await startReconciler(BOTH);
   const removed = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
   const theirs: SwitchChange = { kind: 'put-flow', flow: { ...removed, actions: 'drop', cookie: THEIRS } };

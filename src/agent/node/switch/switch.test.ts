@@ -126,7 +126,7 @@ describe('the switch of a host', () => {
     await world.plane.edit('c1', { quarantined: { because: 'operator-fenced', atMs: 1 } });
     await world.clock.until('it is wiped', () => c1.simulatedSwitch.contents.flows.length === 0);
     expect(c1.simulatedSwitch.contents).toEqual(EMPTY_CONTENTS);
-    await world.clock.until('nobody sends to it', () => peersOn(c2).length === 0);
+    await world.clock.until('no peer has a tunnel to it', () => peersOn(c2).length === 0);
   });
 
   test('an-older-agent-leaves-its-switch-alone-and-says-nothing-of-it', async () => {
@@ -225,7 +225,7 @@ describe('told to leave', () => {
   });
 
   describe.each([false, true])('and brought back before it was connected, restarted in between: %s', (restarted) => {
-    test('it-stays-and-its-switch-is-brought-in-line-again', async () => {
+    test('it-stays-and-its-switch-is-reconciled-again', async () => {
       const world = await worldOf('c1', 'c2');
       const { plane, clock, hosts } = world;
       const [c1] = hosts as [Host, Host];

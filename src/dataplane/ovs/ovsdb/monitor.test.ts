@@ -49,7 +49,7 @@ describe('monitors', () => {
     expect(describeChanges(changes)).toEqual(['changed a', 'inserted c']);
   });
 
-  test('nobody-gets-a-new-connection-before-the-copies-are-up-to-date', async () => {
+  test('no-caller-gets-a-new-connection-before-the-replicas-are-up-to-date', async () => {
     const { daemon, client, clock } = start();
     const monitor = await client.monitor('Db', TABLES);
     daemon.answers = (method, params, peer) =>
