@@ -62,7 +62,7 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
   const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
   const silent = (host: string | undefined): boolean =>
-    machines.find(({ name }) => name === host)?.incarnation === undefined;
+    machines.find(({ name }) => name === host)?.incarnation === undefined || isAwaitingJoin(truth, host);
   return open
     .filter((item) => !isTrue(truth, item, silent))
     .map(({ id: one, doc: { step, state, reason, host } }) => {
@@ -112,6 +112,12 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     default:
       return false;
   }
+}
+
+/** It was admitted again after it left: its agent runs, and says nothing until an operator joins it. */
+function isAwaitingJoin(truth: Fleet, host: string | undefined): boolean {
+  const doc = host === undefined ? undefined : truth.get(HOST, idOf(HOST, host))?.doc;
+  return doc?.state === 'joining' && doc.readmitted === true && doc.connection.state === 'unknown';
 }
 
 function isForcedDown(truth: Fleet, host: string): boolean {
