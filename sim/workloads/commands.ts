@@ -23,7 +23,7 @@ export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decid
   };
 }
 
-/** The same for what somebody else may take away before it is repeated: recognised by an idempotency key, which its commit keeps. */
+/** The same for what another operator may delete before it is repeated: recognised by an idempotency key, which its commit keeps. */
 export function onceByKey(tag: string, decide: Decide): Command<unknown> {
   const key = idOf(IDEMPOTENCY, `key-${tag}`);
   const isKept = (fleet: FleetReader): boolean => fleet.get(IDEMPOTENCY, key) !== undefined;

@@ -173,7 +173,7 @@ export class InstanceActions {
         const decision = deleteInstances(fleet, { ids, ...command });
         // Another user deletes them already: this request leaves nothing in the journal, and must not be searched there.
         const isTheirs = decision.kind === 'accept' && decision.answer.operation !== command.operation;
-        return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By somebody else.' }) : decision;
+        return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By another caller.' }) : decision;
       })
     );
   }

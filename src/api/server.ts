@@ -76,7 +76,7 @@ export interface ServerOptions {
   /** Where refused requests are kept for the audit; without it they are only logged. */
   readonly auditFolder?: string;
   readonly keepAliveMs?: number;
-  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  /** Called for a host whose revoked credential was presented; returns what else the refusal says. */
   readonly onRevokedCredential?: (host: string, token: string) => Refusal | undefined;
   /** What proves to an agent that it is sent on to the lease holder by the control plane. */
   readonly signHolder?: SignHolder;

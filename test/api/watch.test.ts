@@ -149,7 +149,7 @@ describe('GET /api/v1/watch', () => {
     await reader.ended;
   });
 
-  test('a reader that does not read holds nobody up, and gets everything when it does', async () => {
+  test('a reader that does not read holds no other up, and gets everything when it does', async () => {
     const slow = await watch(`?after=${world.journal.fleet.revision}`);
     slow.pause();
     const traits = Array.from({ length: 200 }, (_, at) => `trait-${at}-${'x'.repeat(80)}`);

@@ -34,7 +34,7 @@ describe('a forged word that the host was removed', () => {
 
   test('is-not-believed-when-it-is-not-signed', () => forged({}));
 
-  test('is-not-believed-when-somebody-else-has-signed-it', async () => {
+  test('is-not-trusted-when-another-key-has-signed-it', async () => {
     const signer = ed25519Signer();
     const statement: Statement = {
       kind: 'refusal',
@@ -108,7 +108,7 @@ test('a-forged-view-is-not-taken-over-plain-http', async () => {
 });
 
 describe('a server that sends an agent on', () => {
-  test('to-an-address-that-nobody-has-named-is-not-followed', async () => {
+  test('to-an-address-that-was-not-configured-is-not-followed', async () => {
     const { restart } = await joined();
     const thief = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
     const man = await startForeignServer((_request, response) =>
@@ -129,7 +129,7 @@ describe('a server that sends an agent on', () => {
     await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
   });
 
-  /** A second server starts after the join. Somebody in a server's place names it, and it names the holder, which nobody else does. */
+  /** A second server starts after the join. An attacker in a server's place names it, and it names the holder, which no other does. */
   async function laterServer() {
     const world = await joined();
     const { url: later } = await world.plane.listen('s2');

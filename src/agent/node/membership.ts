@@ -77,7 +77,7 @@ export class Membership {
   #identity: MembershipState = {};
   #isUnconfirmed = false;
   #refusal: MembershipRefusal | undefined;
-  /** How often the machine is being wiped; whether that works out is not known yet. One that is told again wipes it again. */
+  /** How often the machine is being wiped; whether that works out is not known yet. A repeated task wipes it again. */
   #wipesInProgress = 0;
   /** The servers say that it was removed; it is not wiped yet. */
   #isRemoved = false;
@@ -110,7 +110,7 @@ export class Membership {
     return this.#identity.current?.trust;
   }
 
-  /** What has reached this agent without proof that it is of the control plane; told until a proven word comes. */
+  /** What has reached this agent without proof that it is of the control plane; reported until something proven comes. */
   get problems(): readonly string[] {
     return this.#authenticity.problems;
   }
@@ -119,7 +119,7 @@ export class Membership {
     return this.#refusal;
   }
 
-  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server can tell. */
+  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server knows. */
   get isUnconfirmed(): boolean {
     return this.#isUnconfirmed;
   }

@@ -1,5 +1,5 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
-// on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
+// on disk before it is reported, and is removed when the task is not in the view any more: then no operation waits for it.
 import { shortenText, type Task, type TaskAnswer } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
@@ -85,7 +85,7 @@ export class TaskRunner {
     }
   }
 
-  /** Its answer did not outlive a crash, and nobody asks for it any more. */
+  /** Its answer did not outlive a crash, and its task is not in the view any more. */
   async #revertLeaveUnlessRequested({ tasks }: View): Promise<void> {
     const { membership } = this.#parts;
     const task = membership.leaveTask;
@@ -195,7 +195,7 @@ export class TaskRunner {
 
   async #markDelivered(task: string, result: 'recorded' | 'stale'): Promise<void> {
     const { membership } = this.#parts;
-    // Nobody waits for it to leave any more, and it is listened to: it was brought back, unless it is being removed.
+    // The task to leave is gone and its heartbeats are accepted: it was brought back, unless it is being removed.
     const stays = result === 'stale' && task === membership.leaveTask && !isBeingRemoved(this.#parts.view());
     if (stays && !(await membership.revertLeave())) return;
     this.#delivered.add(task);

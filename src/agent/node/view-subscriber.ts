@@ -61,7 +61,7 @@ export class ViewSubscriber {
     if (stored?.token === membership.current?.token) this.#accepted = stored;
   }
 
-  /** The host has left: whatever it is told next is told to somebody new. */
+  /** The host has left: whatever it gets next is for a new identity. */
   reset(): void {
     this.#accepted = undefined;
     this.#isConfirmed = this.#isVerified = false;
@@ -126,7 +126,7 @@ export class ViewSubscriber {
       await membership.confirmIdentity();
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
-      // What is not on disk is not acted on: after a crash nobody would know how far this agent had come.
+      // What is not on disk is not acted on: after a crash it would be unknown how far this agent had come.
       this.#problem = error.message;
       return false;
     }

@@ -63,7 +63,7 @@ test('a-new-connection-has-an-interval-to-say-something', async () => {
   expect(clients[0]?.destroyed).toBe(false);
 });
 
-/** A server that nobody can reach, and connections to it that come from wherever they say. */
+/** A server that is not reachable, and connections to it that come from wherever they say. */
 function arrivals(limits: Partial<ReturnType<typeof connectionLimits>>) {
   const server = createServer();
   const closed: CloseReason[] = [];
