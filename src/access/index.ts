@@ -27,7 +27,7 @@ export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
 export { unpackAnswer } from './kept-answer.ts';
 export type { KeptContent, KeptParts } from './kept-answer.ts';
-export type { FormerKeptAnswer, StoredAnswer, Token, TokenId } from './model.ts';
+export type { FormerKeptAnswer, Token, TokenId } from './model.ts';
 export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';
 export { denyOtherProject, requestedProject } from './project.ts';

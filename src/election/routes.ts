@@ -181,7 +181,11 @@ export const serviceRoutes: readonly Route[] = [
         },
         recompose: ({ memo, operation: started }) => {
           const to = memo.replace(/^to /, '');
-          return operationAnswer({ service: id, ...(to !== memo && started !== undefined && { operation: started }), to });
+          return operationAnswer({
+            service: id,
+            ...(to !== memo && started !== undefined && { operation: started }),
+            to,
+          });
         },
       };
     },
