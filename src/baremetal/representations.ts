@@ -1,7 +1,7 @@
 // The API representations of nodes and managers. A project sees the nodes that it owns or leases, and no managers: who acts on a
 // machine is not its concern.
 import { Type } from 'typebox';
-import { defineRepresentation, type Redactor } from '../access/index.ts';
+import { defineRepresentation, noProject, type Redactor } from '../access/index.ts';
 import { bucketOf, BUCKETS, MANAGER, MANAGER_SCHEMA, NODE, NODE_SCHEMA, type Manager, type Node } from './model.ts';
 import { findWarnings } from './nodes/warnings.ts';
 
@@ -43,5 +43,6 @@ function redactNode(doc: Node, sight: Redactor): Node {
 export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({
   kind: MANAGER,
   siteOf: (doc) => doc.site,
+  projectOf: noProject,
   fields: MANAGER_SCHEMA.properties,
 });
