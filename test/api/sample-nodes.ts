@@ -14,7 +14,13 @@ export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
 }
 
 export function sampleNodes(): Change[] {
-  return [nodeChange('node-1', { site: 'central', owner: 'default' }), managerChange('m1', { site: 'central' })];
+  const used = { state: 'active', epoch: 1, dirty: true, instance: 'x', manager: 'm1', managerEpoch: 1 } as const;
+  return [
+    nodeChange('node-1', { site: 'central', owner: 'default' }),
+    managerChange('m1', { site: 'central' }),
+    // What keeps the manager from being forgotten.
+    nodeChange('node-2', { site: 'central', ...used }),
+  ];
 }
 
 function managerChange(name: string, facts: Partial<Manager> = {}): Change {
