@@ -1,7 +1,7 @@
 // The API representations of nodes, reservations and managers. A project sees the nodes that it owns or leases, its own reservations, and no managers:
 // who acts on a machine is not its concern.
 import { Type } from 'typebox';
-import { defineRepresentation, optionalFields, type Redactor } from '../access/index.ts';
+import { defineRepresentation, noProject, optionalFields, type Redactor } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
 import { MANAGER_CAPACITY_FIELDS } from './capacity/capacity.ts';
 import {
@@ -63,7 +63,7 @@ export const RESERVATION_REPRESENTATION = defineRepresentation<'reservation', Re
 });
 
 /** The site of its node; without one, that of the manager which asked. */
-function siteOfReservation({ node, manager }: Reservation, _id: string, fleet: FleetReader): string | undefined {
+function siteOfReservation({ node, manager }: Reservation, fleet: FleetReader): string | undefined {
   const found = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node));
   return (found ?? fleet.get(MANAGER, idOf(MANAGER, manager)))?.doc.site;
 }
@@ -71,6 +71,7 @@ function siteOfReservation({ node, manager }: Reservation, _id: string, fleet: F
 export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({
   kind: MANAGER,
   siteOf: (doc) => doc.site,
+  projectOf: noProject,
   // With what it has and could have; the documents alone, as watches and history show them, do not say that.
   fields: { ...MANAGER_SCHEMA.properties, ...optionalFields(MANAGER_CAPACITY_FIELDS) },
 });
