@@ -7,6 +7,7 @@ import {
   type DocumentMetric,
   type Module,
 } from '../composition/index.ts';
+import { noProject, wholeFleet } from '../access/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { BUILDERS } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
@@ -107,7 +108,7 @@ export const baremetalModule: Module = {
     FAULT_REPRESENTATION,
     CALL_REPRESENTATION,
   ],
-  hiddenKinds: [hideKind(MACHINE)],
+  hiddenKinds: [hideKind(MACHINE, { siteOf: wholeFleet, projectOf: noProject })],
   metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
   services: [
     provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),

@@ -1,5 +1,5 @@
 // Bare metal in site central, of the default project: for suites that call every route on something that is there.
-import { MANAGER, NODE, RESERVATION, type Manager, type Node } from '../../src/baremetal/index.ts';
+import { MANAGER, NODE, RESERVATION, type Manager, type Node, type Reservation } from '../../src/baremetal/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
@@ -18,9 +18,13 @@ export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
 }
 
 export function sampleNodes(): Change[] {
+  const used = { state: 'active', epoch: 1, dirty: true, instance: 'x', manager: 'm1', managerEpoch: 1 } as const;
   return [
     nodeChange('node-1', { site: 'central', owner: 'default' }),
     managerChange('m1', { site: 'central' }),
+    // What keeps the manager from being forgotten.
+    nodeChange('node-2', { site: 'central', ...used }),
+    reservation('x', { state: 'active', node: 'node-2', nodeEpoch: 1 }),
     failedReservation('lost-1'),
   ];
 }
@@ -35,14 +39,22 @@ function managerChange(name: string, facts: Partial<Manager> = {}): Change {
 
 /** One that found no node. */
 function failedReservation(instance: string): Change {
-  return put(RESERVATION, idOf(RESERVATION, instance), {
-    ...{ instance, manager: 'm1', project: 'default', site: 'central', state: 'error', digest: '', ignored: [] },
-    request: { instance_uuid: instance, manager: 'm1', memory_mb: 1, extra_specs: { 'trait:X': 'required' } },
+  return reservation(instance, {
+    state: 'error',
     reason: { code: 'no-match', message: 'No node.' },
     stages: [
       { stage: 'candidates', left: 1 },
       { stage: 'state', left: 0 },
     ],
-    ...{ createdAtMs: 1, failedAtMs: 10 ** 13, changedBy: 'test', changedAtMs: 1 },
+    failedAtMs: 10 ** 13,
+  });
+}
+
+function reservation(instance: string, facts: Partial<Reservation>): Change {
+  return put(RESERVATION, idOf(RESERVATION, instance), {
+    ...{ instance, manager: 'm1', project: 'default', site: 'central', state: 'error', digest: '', ignored: [] },
+    request: { instance_uuid: instance, manager: 'm1', memory_mb: 1, extra_specs: { 'trait:X': 'required' } },
+    ...{ createdAtMs: 1, changedBy: 'test', changedAtMs: 1 },
+    ...facts,
   });
 }

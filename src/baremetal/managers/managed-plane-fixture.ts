@@ -115,7 +115,7 @@ export class ManagedPlane {
     const ids = { next: (prefix: string) => this.id(prefix), secret: () => this.id('secret') };
     const store: Store = new MemoryStore(this.#disk);
     const journal = new Journal({ store, registry: new Registry(MODELS), clock, ids });
-    journal.onCommit((commit, applied) => {
+    journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants)
         for (const broken of invariant.check(journal.fleet, applied))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);

@@ -15,15 +15,17 @@ import {
   type Call,
   type HandlerResult,
   type Listing,
+  type Redactor,
   type Route,
   type RouteContext,
   type RouteFields,
 } from '../../access/index.ts';
-import { idOf } from '../../fleet/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
+import { manageableCapacity } from '../capacity/capacity.ts';
 import { MANAGER_STATES, type Manager } from '../model.ts';
 import { MANAGER_REPRESENTATION } from '../representations.ts';
-import { forgetManager, managerId } from './decide.ts';
+import { forgetManager, managerId, type StoredManager } from './decide.ts';
 import { drainManager, undrainManager } from './drain.ts';
 import type { GatewayReply, ManagerCaller, ManagerGateway } from './gateway.ts';
 import {
@@ -166,6 +168,13 @@ function answersRoute(gateway: ManagerGateway): Route {
   });
 }
 
+/** What it has, and what is free for it to get: from counters; of its site, for a caller that sees that site alone. */
+function renderRow(stored: StoredManager, fleet: FleetReader, sight?: Redactor): string {
+  const text = MANAGER_REPRESENTATION.toJsonText(stored, sight);
+  const capacity = JSON.stringify(manageableCapacity(fleet, stored.id, sight && stored.doc.site));
+  return `${text.slice(0, -1)},${capacity.slice(1)}`;
+}
+
 function listManagers(): Route {
   const listing: Listing<'manager', Manager> = {
     representation: MANAGER_REPRESENTATION,
@@ -176,6 +185,7 @@ function listManagers(): Route {
     },
     nameIsId: true,
     sorts: { name: (doc) => doc.name, state: (doc) => doc.state },
+    text: renderRow,
   };
   return listRoute({ path: PATH, plural: TAG }, { listing, about: 'List managers of bare-metal nodes', scope: 'site' });
 }
@@ -193,7 +203,7 @@ function showManager(): Route {
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
       const stored = findVisible(fleet, MANAGER_REPRESENTATION, { caller, id: managerId(params.manager) });
       if (stored === undefined) return refusalAnswer(noSuch('manager', params.manager, caller));
-      const text = MANAGER_REPRESENTATION.toJsonText(stored, redactorFor(caller, fleet));
+      const text = renderRow(stored, fleet, redactorFor(caller, fleet));
       return { kind: 'answer', status: 200, text, etag: stored.revision };
     },
   });
@@ -214,7 +224,7 @@ function drainRoute(): Route {
       const command = { operation: idOf(OPERATION, ids.next('op')), by: caller.name, nowMs: clock.nowMs() };
       const { reason: why, deadlineMs } = body;
       return {
-        target: { view: MANAGER_REPRESENTATION, id: managerId(params.manager) },
+        target: { representation: MANAGER_REPRESENTATION, id: managerId(params.manager) },
         why: why ?? `drain manager ${managerId(params.manager)}`,
         operation: command.operation,
         decide: (fleet) => drainManager(fleet, { ...command, manager: params.manager, why, deadlineMs }),
@@ -238,7 +248,7 @@ function undrainRoute(): Route {
       const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
       const id = managerId(params.manager);
       return {
-        target: { view: MANAGER_REPRESENTATION, id },
+        target: { representation: MANAGER_REPRESENTATION, id },
         why: `undrain manager ${id}`,
         decide: (fleet) => undrainManager(fleet, command),
         answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
@@ -257,7 +267,7 @@ function forgetRoute(): Route {
     handle: ({ params }) => {
       const id = managerId(params.manager);
       return {
-        target: { view: MANAGER_REPRESENTATION, id },
+        target: { representation: MANAGER_REPRESENTATION, id },
         why: `forget manager ${id}`,
         decide: (fleet) => forgetManager(fleet, { id }),
         answer: (stored, { redactor }) => ({
