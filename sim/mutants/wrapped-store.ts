@@ -17,7 +17,7 @@ export function wrappedStore(inner: Store, replaced: Partial<Store>): Store {
     releaseLease: (name, epoch) => inner.releaseLease(name, epoch),
     readLease: (name) => inner.readLease(name),
     readLeases: (prefix) => inner.readLeases(prefix),
-    awaitVacancy: (name, signal) => inner.awaitVacancy(name, signal),
+    awaitVacancy: (wait) => inner.awaitVacancy(wait),
     close: () => inner.close(),
     ...replaced,
   };

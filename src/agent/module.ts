@@ -13,7 +13,7 @@ import { ViewsDriver } from './server/views-driver.ts';
 
 export const AGENT_GATEWAY = serviceKey<AgentGateway>('agent-gateway');
 
-/** Told of every heartbeat; liveness itself unless a server wants to know as well. */
+/** Called for every heartbeat; liveness itself unless a server wants to know as well. */
 export const HEARTBEAT_LISTENER = serviceKey<AgentGatewayOptions['liveness']>('heartbeat-listener');
 
 /** What the gateway needs of the server that it is in. */
@@ -30,6 +30,7 @@ export const AGENT_CERTIFICATES = serviceKey<AgentCertificateServices>('agent-ce
 
 export const agentModule: Module = {
   name: 'agent',
+  reasonCodes: ['hosts-behind', 'service-not-ready', 'switch-identity-shared', 'target-bfd-down'],
   sentences: [agentSentences],
   services: [
     provide(HEARTBEAT_LISTENER, (runtime) => runtime.get(LIVENESS_CONTROLLER)),

@@ -1,5 +1,5 @@
 import type { DocumentMetric, Module } from '../composition/index.ts';
-import { integritySentences } from './integrity.ts';
+import { INTEGRITY_CODES, integritySentences } from './integrity.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
 import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
@@ -14,6 +14,7 @@ const ALARMS_METRIC: DocumentMetric<Alarm> = {
 export const alarmsModule: Module = {
   name: 'alarms',
   models: () => [alarmsModel],
+  reasonCodes: INTEGRITY_CODES,
   sentences: [integritySentences],
   representations: ({ explain }) => [alarmRepresentation(explain)],
   metrics: [ALARMS_METRIC],

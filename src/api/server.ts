@@ -12,6 +12,7 @@ import {
   type Representation,
   type RouteContext,
 } from '../access/index.ts';
+import type { Composition, DocumentMetric } from '../composition/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { http } from '../link/index.ts';
@@ -19,6 +20,7 @@ import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { BulkSlots } from './limits/bulk-slots.ts';
+import type { CountClosed } from './limits/close-reasons.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
@@ -27,7 +29,6 @@ import { parseJson } from './input/json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits/limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
-import type { DocumentMetric } from '../composition/index.ts';
 import { notFoundProblemFor } from './not-found.ts';
 import { HttpProblem, problemOf, unsupportedMediaType } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
@@ -60,6 +61,8 @@ export interface ServerOptions {
   readonly routes: readonly Route[];
   /** Every kind that watchers and the history may show. */
   readonly representations: readonly Representation<string, never>[];
+  /** Where documents belong, for watches and history. */
+  readonly scopes: Pick<Composition, 'scopeOf'>;
   readonly settings: readonly Setting[];
   readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;
@@ -74,7 +77,7 @@ export interface ServerOptions {
   /** Where refused requests are kept for the audit; without it they are only logged. */
   readonly auditFolder?: string;
   readonly keepAliveMs?: number;
-  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  /** Called for a host whose revoked credential was presented; returns what else the refusal says. */
   readonly onRevokedCredential?: (host: string, token: string) => Refusal | undefined;
   /** What proves to an agent that it is sent on to the lease holder by the control plane. */
   readonly signHolder?: SignHolder;
@@ -126,7 +129,7 @@ export function createServer(options: ServerOptions): Server {
     authenticator: parts.authenticator,
   });
   const replies = new ReplyWriter({ metrics, log: options.log, trail });
-  const app = newApp(options, { limits, replies, connections: parts.connections });
+  const app = newApp(options, { limits, replies, metrics, connections: parts.connections });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
     store: options.journal.store,
@@ -202,7 +205,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   const { closing, limits } = inner;
   const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer } = options;
   const authenticator = new Authenticator(journal.fleet);
-  const connections = new Connections(limits);
+  const connections = new Connections(limits, countClosedIn(inner.metrics));
   return {
     connections,
     authenticator,
@@ -232,9 +235,14 @@ interface AppParts {
   readonly limits: Limits;
   readonly replies: ReplyWriter;
   readonly connections: Connections;
+  readonly metrics: Metrics;
 }
 
-function newApp(options: ServerOptions, { limits, replies, connections }: AppParts): FastifyInstance {
+function countClosedIn(metrics: Metrics): CountClosed {
+  return (reason) => metrics.countClosedConnection(reason);
+}
+
+function newApp(options: ServerOptions, { limits, replies, connections, metrics }: AppParts): FastifyInstance {
   const boot = randomBytes(4).toString('hex');
   let count = 0;
   const app = fastify({
@@ -252,7 +260,7 @@ function newApp(options: ServerOptions, { limits, replies, connections }: AppPar
       return `rq-${boot}-${count.toString(36)}`;
     },
     frameworkErrors: (error, _, reply) => void replies.sendProblem(reply as FastifyReply, problemOf(error)),
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, countClosedIn(metrics)),
     serverFactory: (handler) => {
       const server = {
         maxHeaderSize: HEADER_BYTES_MAX,

@@ -7,6 +7,7 @@ import {
   type DocumentMetric,
   type Module,
 } from '../composition/index.ts';
+import { noProject, wholeFleet } from '../access/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { BUILDERS } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
@@ -31,7 +32,16 @@ import { managerRoutes } from './managers/routes.ts';
 import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
-import { bucketOf, MANAGER, NODE, NODES_BY_SITE, RESERVATION, type Manager, type Node, type Reservation } from './model.ts';
+import {
+  bucketOf,
+  MANAGER,
+  NODE,
+  NODES_BY_SITE,
+  RESERVATION,
+  type Manager,
+  type Node,
+  type Reservation,
+} from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
 import { ClaimModesController } from './reservations/claim-modes-controller.ts';
 import { reservationClaim } from './reservations/claim-operation.ts';
@@ -98,7 +108,7 @@ export const baremetalModule: Module = {
     FAULT_REPRESENTATION,
     CALL_REPRESENTATION,
   ],
-  hiddenKinds: [hideKind(MACHINE)],
+  hiddenKinds: [hideKind(MACHINE, { siteOf: wholeFleet, projectOf: noProject })],
   metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
   services: [
     provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),

@@ -6,7 +6,7 @@ import type { Decision } from '../journal/index.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE } from '../sites/index.ts';
 import { baremetalModel } from './fleet-model.ts';
-import { NODE, type Node } from './model.ts';
+import { NODE, RESERVATION, type Node } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
 import type { StoredNode } from './nodes/transitions.ts';
 
@@ -41,6 +41,14 @@ export function stored(id: string, doc: Node): StoredNode {
 
 export function putNode(id: string, facts: Partial<Node> = {}): Change {
   return put(NODE, idOf(NODE, id), node(facts));
+}
+
+/** The reservation of a node in use, as it is once it was made. */
+export function putReservationOf(id: string, { instance = '', manager = '', epoch }: Partial<Node>): Change {
+  return put(RESERVATION, idOf(RESERVATION, instance), {
+    ...{ instance, manager, state: 'active', digest: '', request: {}, ignored: [], node: id, nodeEpoch: epoch ?? 1 },
+    ...{ createdAtMs: 0, changedBy: 'test', changedAtMs: 0 },
+  });
 }
 
 export function putSite(name: string): Change {

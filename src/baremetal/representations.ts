@@ -1,7 +1,7 @@
 // The API representations of nodes and managers. A project sees the nodes that it owns or leases, and no managers: who acts on a
 // machine is not its concern.
 import { Type } from 'typebox';
-import { defineRepresentation, optionalFields, type Redactor } from '../access/index.ts';
+import { defineRepresentation, noProject, optionalFields, type Redactor } from '../access/index.ts';
 import { MANAGER_CAPACITY_FIELDS } from './capacity/capacity.ts';
 import { bucketOf, BUCKETS, MANAGER, MANAGER_SCHEMA, NODE, NODE_SCHEMA, type Manager, type Node } from './model.ts';
 import { findWarnings } from './nodes/warnings.ts';
@@ -44,6 +44,7 @@ function redactNode(doc: Node, sight: Redactor): Node {
 export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({
   kind: MANAGER,
   siteOf: (doc) => doc.site,
+  projectOf: noProject,
   // With what it has and could have; the documents alone, as watches and history show them, do not say that.
   fields: { ...MANAGER_SCHEMA.properties, ...optionalFields(MANAGER_CAPACITY_FIELDS) },
 });

@@ -122,7 +122,7 @@ export interface Evacuator {
    */
   readonly findUnsettled?: (fleet: FleetReader, host: string) => Iterable<Reason>;
   /** Hosts that may have more to drain, or may be empty, after this change. Cheap: called for every commit. */
-  readonly hostsAffectedBy?: (fleet: FleetReader, change: AppliedChange) => readonly string[];
+  readonly hostsAffectedBy?: (change: AppliedChange, fleet: FleetReader) => readonly string[];
   /** What becomes of remaining tenants when the host is removed by force, or because they end with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: AbandonCommand) => readonly Change[];
   /** Brings back what left the host in its present scale-in, for a recover with fail-back. Absent when nothing is brought back. */
@@ -155,7 +155,7 @@ export function beginEvacuation(
 }
 
 /** For what is worked out in well below a millisecond. */
-export function* inOneStep<T>(result: T): Generator<undefined, T> {
+export function* runInOneStep<T>(result: T): Generator<undefined, T> {
   yield;
   return result;
 }

@@ -44,7 +44,7 @@ export class ReplyClient {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Lets go of the kept connections. */
+  /** Closes the kept connections. */
   close(): void {
     this.#connections.close();
   }
@@ -89,7 +89,7 @@ export class ReplyClient {
   /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
   #resolveOrigin(server: string): Origin {
     if (transportTo(server) === 'http' && !this.#insecure)
-      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
+      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to every machine on the way`);
     return parseOrigin(server);
   }
 

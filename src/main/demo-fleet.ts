@@ -58,7 +58,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
   });
   const boots = new Set<NodeJS.Timeout>();
   for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);
-  const unfollow = journal.onCommit((_, applied) => followHosts(applied, fleet, boots));
+  const unfollow = journal.onCommit(({ applied }) => followHosts(applied, fleet, boots));
   await joinMissing(journal, fleet, options);
   if (hosts > 0) await makeCatalogue(journal, log);
   return {
@@ -109,7 +109,7 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
   }
 }
 
-/** Once, with the first hosts: what somebody deleted since is not created again. */
+/** Once, with the first hosts: what was deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
   if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
   const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };

@@ -125,7 +125,7 @@ export class Server {
       ids,
     });
     this.journal = journal;
-    journal.onCommit(({ revision }, applied) => parts.onCommit(this, revision, applied));
+    journal.onCommit(({ commit, applied }) => parts.onCommit(this, commit.revision, applied));
     const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
     const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
       provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),

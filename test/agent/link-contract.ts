@@ -195,7 +195,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(answerOf(await waiting)).toMatchObject({ kind: 'view', view: { parts: { self: { zone: 'other' } } } });
     });
 
-    test('lets-go-of-a-wait-that-is-given-up', async () => {
+    test('ends-a-wait-that-is-aborted', async () => {
       const { link, plane, session } = await joined();
       const stopping = new AbortController();
       const waiting = link.view(session, await viewOf(link, session), stopping.signal);
@@ -246,7 +246,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
         .toMatchObject({ kind: 'elsewhere', holder });
     });
 
-    test('says-not-yet-and-lets-go-of-a-wait-for-connections', async () => {
+    test('answers-not-yet-and-ends-a-wait-for-connections', async () => {
       const { link, plane, session } = await joined();
       await plane.register('c2');
       await plane.commit(() => accept([seeding('c2', 'c1')], null));
@@ -268,13 +268,13 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(await link.view(to, {}, signal)).toMatchObject(there);
       expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject(there);
       const token = await plane.joinToken('c1');
-      // A join is passed on where servers speak to each other: an agent that has not joined believes nobody yet.
+      // A join is forwarded between servers: an agent that has not joined trusts no server yet.
       await expect
         .poll(async () => (await link.join({ server: other, secret: token }, { secret: SECRET })).kind)
         .toMatch(/^(elsewhere|answer)$/);
     });
 
-    test('is-down-when-nobody-answers', async () => {
+    test('is-down-when-no-server-answers', async () => {
       const { link, session, nobody } = await joined();
       for (const server of [nobody, 'not an address']) {
         const to = { ...session, server };

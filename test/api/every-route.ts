@@ -161,7 +161,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/transport-zones': { who: OPERATE_FLEET, body: { name: 'new' } },
   'PATCH /api/v1/transport-zones/:id': { who: OPERATE_FLEET, body: { mesh: 'needed' } },
   'DELETE /api/v1/transport-zones/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/network-events': { who: SEE_FLEET },
+  'GET /api/v1/network-events': { who: forProjects(SEE_LIST, '+ + +') },
   'POST /api/v1/network-events': {
     who: OPERATE_FLEET,
     body: { events: [{ port: 'port-1', name: 'plugged', serial: 1 }] },
@@ -255,6 +255,15 @@ export const TABLE: Readonly<Record<string, Row>> = {
     who: AGENT,
     body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', waitMs: 0 },
   },
+  'GET /api/v1/reservations': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/reservations/:id': { who: `${forProjects(SEE_SITE, '+ + 0')}  +` },
+  // Names a site or a project of one's own by itself; a manager asks for itself.
+  'POST /api/v1/reservations': {
+    who: '? ? ? ?  - + +  - + + +  - - -  - + +  +',
+    body: { instance_uuid: 'new', manager: 'm1' },
+  },
+  // What is not there, or not one's own, is released: the answer is the same as to a repetition.
+  'DELETE /api/v1/reservations/:id': { who: '? ? ? ?  - + +  - + + +  - - -  - + +  +' },
   'GET /api/v1/managers': { who: SEE_LIST },
   'GET /api/v1/managers/:manager': { who: SEE_SITE },
   'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },
@@ -289,6 +298,12 @@ const IN_TREES: Readonly<Record<string, string>> = {
   node: 'central-0',
   module: 'scalein-api.yang',
 };
+
+/** Who each route is for, when it is not an administrator. */
+const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
+
+/** A caller that every route lets in. */
+export const sufficientCaller = ({ access }: Route): CallerName => OTHERS[access] ?? 'admin';
 
 export const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
 

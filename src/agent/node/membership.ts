@@ -1,10 +1,19 @@
 // Who this agent is: it joins with a join token, keeps its credential, and joins anew when it is refused and somebody
 // gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
+import { AuthenticityReport } from './authenticity-report.ts';
 import { secretText, tokenIdIn } from '../../access/index.ts';
 import { mark } from '../../fleet/index.ts';
 import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest } from './certificate-keeper.ts';
 import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';
-import { trustAtJoin, isRefusalAuthentic, isViewAuthentic, updateTrust, type Trust, type Provenance } from './trust.ts';
+import {
+  trustAtJoin,
+  isRefusalAuthentic,
+  authenticateView,
+  updateTrust,
+  type Trust,
+  type Provenance,
+  type ViewAuthenticity,
+} from './trust.ts';
 import { digestOf } from '../protocol/digest.ts';
 import { type LeaderClient, Backoff, type SignedText } from '../../link/index.ts';
 import type { MembershipState, AgentStateStore } from './state/agent-state-store.ts';
@@ -41,7 +50,7 @@ const NO_JOIN_TOKEN =
   'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
 
 const NO_KEY =
-  'This server has no signing key: over plain HTTP this agent does not believe it when it says that the host was removed. Use HTTPS, or start the server with --keys.';
+  'This server has no signing key: over plain HTTP this agent does not believe it when it says that the host was removed or has to leave. Use HTTPS, or start the server with --keys.';
 
 /** How servers refuse a join with a certificate request: one of an older version does not know the field. */
 const REQUEST_REFUSED: readonly string[] = ['malformed-body', 'malformed-certificate-request'];
@@ -68,11 +77,11 @@ export class Membership {
   #identity: MembershipState = {};
   #isUnconfirmed = false;
   #refusal: MembershipRefusal | undefined;
-  /** How often the machine is being wiped; whether that works out is not known yet. One that is told again wipes it again. */
+  /** How often the machine is being wiped; whether that works out is not known yet. A repeated task wipes it again. */
   #wipesInProgress = 0;
   /** The servers say that it was removed; it is not wiped yet. */
   #isRemoved = false;
-  #unauthenticated: string | undefined;
+  readonly #authenticity: AuthenticityReport;
   readonly #certificates: CertificateKeeper;
   /** A server did not understand the certificate request: this agent joins without, and asks for a certificate later. */
   #omitsCertificateRequest = false;
@@ -89,6 +98,7 @@ export class Membership {
     this.#leader = parts.leader;
     this.#store = parts.store;
     this.#certificates = parts.certificates;
+    this.#authenticity = new AuthenticityReport(ports.log);
   }
 
   get current(): CurrentCredential | undefined {
@@ -100,16 +110,16 @@ export class Membership {
     return this.#identity.current?.trust;
   }
 
-  /** What has reached this agent without proof that it is of the control plane; told until a proven word comes. */
+  /** What has reached this agent without proof that it is of the control plane; reported until something proven comes. */
   get problems(): readonly string[] {
-    return this.#unauthenticated === undefined ? [] : [this.#unauthenticated];
+    return this.#authenticity.problems;
   }
 
   get refusal(): MembershipRefusal | undefined {
     return this.#refusal;
   }
 
-  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server can tell. */
+  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server knows. */
   get isUnconfirmed(): boolean {
     return this.#isUnconfirmed;
   }
@@ -180,7 +190,7 @@ export class Membership {
     this.#wipesInProgress -= 1;
   }
 
-  /** The server knows, or will not hear of this host any more. True when this was what it left by. */
+  /** The server knows, or does not accept this host any more. True when this was what it left by. */
   async completeLeave(task?: string): Promise<boolean> {
     const { leaving } = this.#identity;
     if (leaving === undefined || (task !== undefined && task !== leaving)) return false;
@@ -222,7 +232,7 @@ export class Membership {
     this.onLeaveReverted();
   }
 
-  /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when it is not yet. */
+  /** It was brought back before the server had the report that it is wiped: it is in the fleet as before. False when it is not yet. */
   async revertLeave(): Promise<boolean> {
     // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
     if (this.#wipesInProgress > 0) return false;
@@ -267,20 +277,19 @@ export class Membership {
     }
   }
 
-  /** Whether a view is of the control plane; says so when it is not. */
-  isAuthentic({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): boolean {
+  /** Whether a view is of the control plane; says so when it is not, or when that cannot be told. */
+  authenticateView({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
     const { current } = this.#identity;
-    if (current === undefined) return false;
-    const isAuthentic = isViewAuthentic(current.trust, {
+    if (current === undefined) return 'not-authentic';
+    const authenticity = authenticateView(current.trust, {
       ...this.#provenanceOf(via),
       token: current.token,
       signed: statement,
       view,
       digest: () => digestOf({ host: view.host, parts: view.parts, tasks: view.tasks }),
     });
-    if (isAuthentic) this.#unauthenticated = undefined;
-    else this.#reportUnauthenticated('view-not-authentic', via, 'a view');
-    return isAuthentic;
+    this.#authenticity.reportView(authenticity, via);
+    return authenticity;
   }
 
   #provenanceOf(via: string): Provenance {
@@ -293,12 +302,6 @@ export class Membership {
     if (current === undefined) return false;
     const { host, token, trust } = current;
     return isRefusalAuthentic(trust, { ...this.#provenanceOf(via), host, token, code, signed: statement });
-  }
-
-  #reportUnauthenticated(code: string, via: string, what: string): void {
-    const message = `${via} sent ${what} without proof that it is of the control plane. This host goes on with its last view. Use HTTPS, or join it again.`;
-    if (this.#unauthenticated !== message) this.#ports.log.warn({ code, server: via }, message);
-    this.#unauthenticated = message;
   }
 
   onAccepted(): void {
@@ -315,7 +318,7 @@ export class Membership {
     this.#reportRefusal(why);
     if (isCertificate) this.#certificates.onRefused();
     if (why.code === REMOVED.code) {
-      if (!isProven) this.#reportUnauthenticated('removal-not-authentic', why.via, 'word that this host was removed');
+      if (!isProven) this.#authenticity.reportRemoval(why.via);
       else if (await this.#leaveRemoved()) return;
     }
     const joinToken = await this.#options.joinToken();
@@ -370,7 +373,7 @@ export class Membership {
     this.#certificates.noteRotation(trust?.serial);
     if (trust === undefined) log.warn({ server: said.via }, NO_KEY);
     this.#refusal = undefined;
-    this.#unauthenticated = undefined;
+    this.#authenticity.clear();
     this.#clearRemoved();
     log.info({ host }, 'joined the fleet');
     return true;

@@ -98,7 +98,7 @@ export interface TaskResult {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
-/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
+/** What an effect on the machine is given beside its order: the lease under which it was ordered, and its deadline. */
 export interface TaskFence {
   readonly stamp: Stamp;
   /** The host that this machine is. */
@@ -116,7 +116,7 @@ export interface LocalDriver {
   perform(task: Task, fence: TaskFence): Promise<TaskResult>;
   /**
    * Whether the machine is still as this view says: others have their hands on it too. Changes nothing; no
-   * when it cannot be told. Absent where nobody else can change anything.
+   * when it is unknown. Absent where nothing else can change anything.
    */
   hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
   /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */

@@ -55,7 +55,7 @@ export interface AgentReport extends Convergence {
   readonly baseline?: HeartbeatBaseline | undefined;
 }
 
-/** Expired waits are ended a few at a time: a thousand answers at once would delay everybody else. */
+/** Expired waits are ended a few at a time: a thousand answers at once would delay all other agents. */
 const INTERVAL_MS = 50;
 
 export class AgentGateway {
@@ -115,9 +115,9 @@ export class AgentGateway {
   }
 
   /** Calls whenever a host has converged on another view than before. */
-  onConvergence(hear: (host: string) => void): () => void {
-    this.#convergenceListeners.add(hear);
-    return () => this.#convergenceListeners.delete(hear);
+  onConvergence(listener: (host: string) => void): () => void {
+    this.#convergenceListeners.add(listener);
+    return () => this.#convergenceListeners.delete(listener);
   }
 
   /** Whether a host has applied a view that was composed at or after a revision, or an equal one. */
@@ -130,7 +130,7 @@ export class AgentGateway {
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     const view = this.#views.compose(host);
     if (!(view instanceof Promise)) return view?.digest === applied;
-    // A view as large as the fleet takes a while: whoever waits for the host is told when it is there.
+    // A view as large as the fleet takes a while: a poll of the host is answered when it is there.
     view.then(
       () => this.#announceConvergence(host),
       (err: unknown) => this.#options.log.error({ err, host }, 'the view of a host could not be composed'),
@@ -144,7 +144,7 @@ export class AgentGateway {
   }
 
   #announceConvergence(host: string): void {
-    for (const hear of this.#convergenceListeners) hear(host);
+    for (const listener of this.#convergenceListeners) listener(host);
   }
 
   /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
@@ -152,10 +152,7 @@ export class AgentGateway {
     const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
     this.#isOpen = true;
     this.#views.clear(); // affected hosts were not tracked before
-    const stops = [
-      journal.onCommit((_commit, applied) => this.#onCommit(applied)),
-      journal.onRebuilt(() => this.#reset()),
-    ];
+    const stops = [journal.onCommit(({ applied }) => this.#onCommit(applied)), journal.onRebuilt(() => this.#reset())];
     while (!signal.aborted) {
       this.#checkLease();
       this.#waiters.expire(clock.nowMs());
@@ -166,14 +163,14 @@ export class AgentGateway {
     this.close();
   }
 
-  /** Nobody waits here any more, and nobody is admitted. */
+  /** No agent waits here any more, and none is admitted. */
   close(): void {
     this.#isOpen = false;
     this.#waiters.wakeAll();
     this.#conntrackRelay.clear();
   }
 
-  /** Another lease means another holder: waiting agents must be told, and earlier reports may be out of date. */
+  /** Another lease means another holder: waiting agents must be answered, and earlier reports may be out of date. */
   #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
@@ -199,7 +196,7 @@ export class AgentGateway {
     this.#conntrackRelay.onCommit(applied);
     this.#factsRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
-    // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
+    // Finding the affected hosts costs more than most changes do, and on this server no agent waits for them.
     if (this.#views.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
@@ -230,7 +227,7 @@ export class AgentGateway {
     this.#views.forget(id);
   }
 
-  /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
+  /** The token of a secret. Without the lease no agent is refused: this server may not have read the newest tokens yet. */
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();

@@ -6,6 +6,7 @@ import type { Server, Socket } from 'node:net';
 import { permits } from '../../access/index.ts';
 import { addressBlockOf } from './address-block.ts';
 import type { CallerState } from '../authenticate.ts';
+import type { CloseReason, CountClosed } from './close-reasons.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from '../problem.ts';
 import { refuseConnection } from '../refuse-connection.ts';
@@ -50,14 +51,17 @@ type Tracked = Socket & { [CONNECTION]?: Connection };
 
 export class Connections {
   readonly #limits: ConnectionLimits & Pick<Limits, 'bodyMs'>;
+  readonly #countClosed: CountClosed;
   readonly #all = new Set<Connection>();
   /** Oldest first. */
   readonly #anonymous = new Set<Connection>();
   readonly #anonymousByBlock = new Map<string, Set<Connection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
   readonly #handshaking = new Map<string, Connection>();
-  constructor(limits: ConnectionLimits & Pick<Limits, 'bodyMs'>) {
+
+  constructor(limits: ConnectionLimits & Pick<Limits, 'bodyMs'>, countClosed: CountClosed) {
     this.#limits = limits;
+    this.#countClosed = countClosed;
   }
 
   track(server: Server, { isTls }: { readonly isTls: boolean }): void {
@@ -109,8 +113,8 @@ export class Connections {
       const { request, response, untilMs } = incoming;
       if (request.complete) connection.incoming = undefined;
       else if (nowMs < untilMs) continue;
-      else if (response.headersSent) this.#cut(connection);
-      else refuseConnection(Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket);
+      else if (response.headersSent) this.#cut(connection, 'request-too-slow');
+      else refuseConnection(lateBody(), socket, this.#countClosed);
     }
   }
 
@@ -119,7 +123,7 @@ export class Connections {
     for (const connection of this.#all) {
       const { bytesRead, bytesWritten } = connection.socket;
       const bytes = bytesRead + bytesWritten;
-      if (bytes === connection.bytes) this.#cut(connection);
+      if (bytes === connection.bytes) this.#cut(connection, 'inactive');
       else connection.bytes = bytes;
     }
   }
@@ -129,9 +133,10 @@ export class Connections {
     const block = addressBlockOf(socket.remoteAddress ?? '');
     const here = this.#anonymousByBlock.get(block);
     // The oldest is closed: a client with a request has sent it by then, and the new one may be a known caller.
-    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here);
-    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous);
+    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here, 'address-limit');
+    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous, 'connection-limit');
     if (this.#all.size >= connections + connectionsReservedForAdmins) {
+      this.#countClosed('none-left');
       socket.destroy();
       return undefined;
     }
@@ -165,22 +170,25 @@ export class Connections {
   #enforceLimits(connection: Connection, { caller, usage }: CallerState): void {
     const headers = { 'retry-after': '5', connection: 'close' };
     if (connection.isReserved && !permits(caller, 'admin')) {
+      this.#countClosed('reserved-for-admins');
       const detail = 'This server has as many connections open as it takes. Close some, or ask another server.';
       throw new HttpProblem({ status: 503, code: 'too-many-connections', detail, headers });
     }
     if (usage.connections < this.#limits.connectionsPerToken) return;
+    this.#countClosed('token-limit');
     const detail = `Your token has ${usage.connections} connections open, as many as one token may have. Use them again instead of opening new ones.`;
     throw new HttpProblem({ status: 429, code: 'too-many-connections', detail, headers });
   }
 
-  #evictFirst(connections: ReadonlySet<Connection>): void {
+  #evictFirst(connections: ReadonlySet<Connection>, reason: CloseReason): void {
     for (const connection of connections) {
-      this.#cut(connection);
+      this.#cut(connection, reason);
       return;
     }
   }
 
-  #cut(connection: Connection): void {
+  #cut(connection: Connection, reason: CloseReason): void {
+    this.#countClosed(reason);
     this.#release(connection);
     connection.socket.destroy();
   }
@@ -210,4 +218,8 @@ export class Connections {
 
 function remoteEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress}:${remotePort}`;
+}
+
+function lateBody(): Error & { readonly code: string } {
+  return Object.assign(new Error('the body is late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 }

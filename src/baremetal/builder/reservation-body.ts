@@ -15,12 +15,12 @@ export function composeReservationBody(fleet: FleetReader, instance: Instance, a
   return { ...composeRequirements(flavor?.bareMetal ?? {}, instance), ...asking, instance_uuid: instance.name };
 }
 
-type AskedOfNode = Pick<Instance, 'amounts' | 'place' | 'project' | 'image' | 'imageProperties'>;
+type NodeDemand = Pick<Instance, 'amounts' | 'place' | 'project' | 'image' | 'imageProperties'>;
 
 /** Without whose it is and who asks. */
 export function composeRequirements(
   { ephemeralGiB, swapMiB, rxtxFactor, extraSpecs }: NonNullable<Flavor['bareMetal']>,
-  { amounts, place, project, image, imageProperties }: AskedOfNode,
+  { amounts, place, project, image, imageProperties }: NodeDemand,
 ): Omit<ReservationBody, 'instance_uuid' | 'manager'> {
   const traits = [
     ...(place.requiredTraits ?? []).map((trait) => [`trait:${trait}`, 'required'] as const),

@@ -40,7 +40,7 @@ export class ManagersController {
       intervalMs: () => this.#untilNextMs(),
       runsAsFollower: true,
       subscribe: () =>
-        options.journal.onCommit((_commit, applied) => {
+        options.journal.onCommit(({ applied }) => {
           if (applied.some(({ kind }) => kind === MANAGER.name)) this.#loop.wake();
         }),
     });

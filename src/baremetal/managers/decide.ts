@@ -152,7 +152,7 @@ export function nameTaken(name: string, remainingMs?: number): Refusal {
 }
 
 export function leaseLost(name: string): Refusal {
-  const message = `The lease of manager "${name}" is over. Act on no machine any more, register again, and acquire its nodes anew.`;
+  const message = `The lease of manager "${name}" is over. Stop acting on machines, register again, and acquire its nodes anew.`;
   return { kind: 'conflict', code: 'lease-lost', message, facts: { manager: name } };
 }
 

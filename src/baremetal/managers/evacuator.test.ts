@@ -100,5 +100,5 @@ test('never a removed host with a manager: its place is forgotten, and the drain
     before: undefined,
     after: { id: idOf(MANAGER, 'm1'), revision: 1, doc: { host: 'h1' } },
   };
-  expect(managerEvacuator.hostsAffectedBy?.(fleet, change)).toEqual(['h1']);
+  expect(managerEvacuator.hostsAffectedBy?.(change, fleet)).toEqual(['h1']);
 });

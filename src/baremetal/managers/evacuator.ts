@@ -2,7 +2,7 @@
 // machine. A manager that is lost or has stopped is no tenant: its nodes are orphans, wherever it ran.
 import { idOf, put, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import {
-  inOneStep,
+  runInOneStep,
   type BeginEvacuation,
   type Evacuation,
   type Evacuator,
@@ -34,8 +34,8 @@ export const managerEvacuator: Evacuator = {
       .filter(({ doc }) => doc.draining === undefined)
       .map(tenantOf),
   plan: planManagers,
-  begin: (fleet, planned, how) => inOneStep(beginDrains(fleet, planned, how)),
-  hostsAffectedBy: (_fleet, { kind, before, after }) => (kind === MANAGER.name ? hostsOf(before, after) : []),
+  begin: (fleet, planned, how) => runInOneStep(beginDrains(fleet, planned, how)),
+  hostsAffectedBy: ({ kind, before, after }) => (kind === MANAGER.name ? hostsOf(before, after) : []),
   abandon: (fleet, host, { by, nowMs }) =>
     [...fleet.find(MANAGERS_BY_HOST, host)].map(({ id, doc: { host: _, draining, ...doc } }) => {
       const isForHost = draining?.host === host;

@@ -78,10 +78,7 @@ export class ManagerGateway {
   /** Wakes managers that wait for tasks until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { journal } = this.#options;
-    const stops = [
-      journal.onCommit((_commit, applied) => this.#wakeFor(applied)),
-      journal.onRebuilt(() => this.wakeAll()),
-    ];
+    const stops = [journal.onCommit(({ applied }) => this.#wakeFor(applied)), journal.onRebuilt(() => this.wakeAll())];
     await new Promise<void>((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });

@@ -24,7 +24,7 @@ import { baremetalModel } from '../fleet-model.ts';
 import { NODE_INVARIANTS } from '../nodes/invariants.ts';
 import { MANAGER_INVARIANTS } from './invariants.ts';
 import { MANAGER, managerLease, NODE, type Manager, type Node } from '../model.ts';
-import { node } from '../nodes-fixture.ts';
+import { node, putReservationOf } from '../nodes-fixture.ts';
 import { beginDeploy, finishDeploy, isRefused, type TransitionResult } from '../nodes/transitions.ts';
 import { ManagersController } from './controller.ts';
 import { managerDrainKind } from './drain.ts';
@@ -119,7 +119,7 @@ export class ManagedPlane {
     const ids = { next: (prefix: string) => this.id(prefix), secret: () => this.id('secret') };
     const store: Store = new MemoryStore(this.#disk);
     const journal = new Journal({ store, registry: new Registry(MODELS), clock, ids });
-    journal.onCommit((commit, applied) => {
+    journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants)
         for (const broken of invariant.check(journal.fleet, applied))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
@@ -191,7 +191,8 @@ export class ManagedPlane {
     const { leaseEpoch } = this.manager(manager);
     const used = { state: 'active', power: 'on', epoch: 1, manager, managerEpoch: leaseEpoch, ...facts } as const;
     const data = used.state === 'reserved' ? {} : { dirty: true as const };
-    await this.commit(...ids.map((id) => put(NODE, idOf(NODE, id), node({ instance: `of-${id}`, ...data, ...used }))));
+    const docs = ids.map((id) => [id, node({ instance: `of-${id}`, ...data, ...used })] as const);
+    await this.commit(...docs.flatMap(([id, doc]) => [put(NODE, idOf(NODE, id), doc), putReservationOf(id, doc)]));
   }
 
   /** Has a node deployed, in the commit that begins it. */

@@ -224,7 +224,7 @@ function drainRoute(): Route {
       const command = { operation: idOf(OPERATION, ids.next('op')), by: caller.name, nowMs: clock.nowMs() };
       const { reason: why, deadlineMs } = body;
       return {
-        target: { view: MANAGER_REPRESENTATION, id: managerId(params.manager) },
+        target: { representation: MANAGER_REPRESENTATION, id: managerId(params.manager) },
         why: why ?? `drain manager ${managerId(params.manager)}`,
         operation: command.operation,
         decide: (fleet) => drainManager(fleet, { ...command, manager: params.manager, why, deadlineMs }),
@@ -248,7 +248,7 @@ function undrainRoute(): Route {
       const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
       const id = managerId(params.manager);
       return {
-        target: { view: MANAGER_REPRESENTATION, id },
+        target: { representation: MANAGER_REPRESENTATION, id },
         why: `undrain manager ${id}`,
         decide: (fleet) => undrainManager(fleet, command),
         answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
@@ -267,7 +267,7 @@ function forgetRoute(): Route {
     handle: ({ params }) => {
       const id = managerId(params.manager);
       return {
-        target: { view: MANAGER_REPRESENTATION, id },
+        target: { representation: MANAGER_REPRESENTATION, id },
         why: `forget manager ${id}`,
         decide: (fleet) => forgetManager(fleet, { id }),
         answer: (stored, { redactor }) => ({

@@ -119,7 +119,7 @@ function noteChange(node: Node, { by, nowMs }: ChangeNote): Node {
   return { ...node, changedBy: by, changedAtMs: nowMs };
 }
 
-export function unknownNode(id: string): Refusal {
+function unknownNode(id: string): Refusal {
   const message = `There is no node "${id}". List them with "muster baremetal nodes list".`;
   return { kind: 'not-found', code: 'node-not-found', message, facts: { node: id } };
 }

@@ -82,7 +82,7 @@ function describeNode(spec: NodeSpec, { by, nowMs }: ChangeNote): Node {
 }
 
 /** What an enrolment says of a node that is there. Its power is seen, not said: only at first there is nobody who sees it. */
-export const DESCRIBED = [
+const DESCRIBED = [
   'resourceClass',
   'traits',
   'memoryMiB',

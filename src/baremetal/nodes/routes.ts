@@ -237,7 +237,7 @@ function nodeWrite(
 ) {
   const command = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
   return {
-    target: { view: NODE_REPRESENTATION, id: params.id },
+    target: { representation: NODE_REPRESENTATION, id: params.id },
     why,
     decide: (fleet: FleetReader) => decide(fleet, command),
     answer: (_: Node, after: Parameters<typeof renderCommitted>[1]) =>

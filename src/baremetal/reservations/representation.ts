@@ -33,7 +33,7 @@ export const RESERVATION_REPRESENTATION = defineRepresentation<'reservation', Re
 });
 
 /** The site of its node; without one, that of whoever asked. */
-function siteOfReservation({ node, site, manager }: Reservation, _id: string, fleet: FleetReader): string | undefined {
+function siteOfReservation({ node, site, manager }: Reservation, fleet: FleetReader): string | undefined {
   const found = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node))?.doc.site;
   return found ?? site ?? fleet.get(MANAGER, idOf(MANAGER, manager))?.doc.site;
 }

@@ -63,7 +63,7 @@ const LISTING: Listing<'reservation', Reservation> = {
     project: { schema: ID, valuesOf: (doc) => [doc.project] },
     site: {
       schema: ID,
-      valuesOf: (doc, id, fleet) => [RESERVATION_REPRESENTATION.siteOf(doc, id, fleet)],
+      valuesOf: (doc, _id, fleet) => [RESERVATION_REPRESENTATION.siteOf(doc, fleet)],
     },
   },
   sorts: { state: (doc) => doc.state, createdAtMs: (doc) => doc.createdAtMs, changedAtMs: (doc) => doc.changedAtMs },

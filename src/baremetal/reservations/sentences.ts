@@ -6,8 +6,6 @@ export const reservationSentences: ReasonSentences = {
     `Every node that matches for ${formatFact(instance)} was being claimed by others (${formatFact(lost)} so far). They are tried again in a second.`,
   'reservation-failed': ({ instance, because }) =>
     `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
-  'claim-given-back': ({ instance }) =>
-    `The inventory is taking back the node of ${formatFact(instance)}. It goes on as soon as that has answered.`,
   'inventory-silent': ({ inventory }) =>
     `The inventory ${formatFact(inventory)} did not answer in time. It is asked again.`,
   'inventory-not-configured': ({ inventory }) =>

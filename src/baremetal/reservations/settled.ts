@@ -10,7 +10,7 @@ export async function untilSettled(
 ): Promise<StoredReservation | undefined> {
   const over = new AbortController();
   const isSettled = (): boolean => journal.fleet.get(RESERVATION, id)?.doc.state !== 'allocating';
-  const unsubscribe = journal.onCommit((_commit, applied) => {
+  const unsubscribe = journal.onCommit(({ applied }) => {
     if (
       applied.some(({ kind, after, before }) => kind === RESERVATION.name && (after ?? before)?.id === id) &&
       isSettled()

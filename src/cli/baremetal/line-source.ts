@@ -4,8 +4,8 @@ import { usage } from '../exit-code.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 /** What the API takes in one call. */
-export const LINES_MAX = 100_000;
-export const BYTES_MAX = 64 * 1024 * 1024;
+const LINES_MAX = 100_000;
+const BYTES_MAX = 64 * 1024 * 1024;
 /** Of standard input, which is kept: it cannot be read again. */
 const INPUT_BYTES_MAX = 4 * BYTES_MAX;
 const NEWLINE = 0x0a;

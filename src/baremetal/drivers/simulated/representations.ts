@@ -1,5 +1,5 @@
 // How faults of simulated machines and the notes of their calls are shown: to administrators alone.
-import { defineRepresentation } from '../../../access/index.ts';
+import { defineRepresentation, noProject, wholeFleet } from '../../../access/index.ts';
 import {
   CALL_SCHEMA,
   FAULT_SCHEMA,
@@ -12,11 +12,15 @@ import {
 export const FAULT_REPRESENTATION = defineRepresentation<'simulated-fault', MachineFault>({
   kind: MACHINE_FAULT,
   access: 'admin',
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: FAULT_SCHEMA.properties,
 });
 
 export const CALL_REPRESENTATION = defineRepresentation<'simulated-call', MachineCallNote>({
   kind: MACHINE_CALL,
   access: 'admin',
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: CALL_SCHEMA.properties,
 });
