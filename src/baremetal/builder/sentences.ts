@@ -5,20 +5,20 @@ import { CLEAN_FAILED } from './teardown.ts';
 const FAULT: ReasonSentences[string] = ({ code, message }) => endSentence(formatFact(message ?? `It failed: ${code}.`));
 
 export const builderSentences: ReasonSentences = {
-  connect: ({ instance, node }) =>
+  'node-connecting': ({ instance, node }) =>
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being connected to its networks.`,
-  deploy: ({ instance, node }) => `Instance ${formatFact(instance)} is being deployed to node ${formatFact(node)}.`,
-  disconnect: ({ instance, node }) =>
+  'node-deploying': ({ instance, node }) =>
+    `Instance ${formatFact(instance)} is being deployed to node ${formatFact(node)}.`,
+  'node-disconnecting': ({ instance, node }) =>
     `Node ${formatFact(node)} is being disconnected from the networks of instance ${formatFact(instance)}.`,
-  clean: ({ instance, node }) =>
+  'node-cleaning': ({ instance, node }) =>
     `Node ${formatFact(node)}, which instance ${formatFact(instance)} was on, is being cleaned.`,
-  'power-on': ({ instance, node }) =>
+  'node-powering-on': ({ instance, node }) =>
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched on.`,
-  'power-off': ({ instance, node }) =>
+  'node-powering-off': ({ instance, node }) =>
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched off.`,
-  reboot: ({ instance, node }) => `Node ${formatFact(node)} of instance ${formatFact(instance)} is being rebooted.`,
-  'claim-given-back': ({ instance }) =>
-    `The reservation of instance ${formatFact(instance)} is being given back at the inventory of its node.`,
+  'node-rebooting': ({ instance, node }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} is being rebooted.`,
   'node-unmanaged': ({ instance, node, manager }) =>
     `Manager ${formatFact(manager)} of node ${formatFact(node)} is not there: what is asked of instance ${formatFact(instance)} goes on as soon as another manager has taken over the node. "muster baremetal managers list" shows which are alive.`,
   'reservation-retried': ({ instance, text }) =>

@@ -5,8 +5,20 @@ import { record, wait, type PlannedStep, type RecordStep, type StoredItem } from
 import { unmanagedReason } from './node-of.ts';
 import type { StoredNode } from '../nodes/transitions.ts';
 
-export function stepReason(code: string, { id, doc }: StoredNode): Reason {
-  return { code, node: id, instance: doc.instance, epoch: doc.epoch };
+/** What is being done to a machine, by the step that asks for it. */
+const CODES: Readonly<Record<string, string>> = {
+  connect: 'node-connecting',
+  deploy: 'node-deploying',
+  disconnect: 'node-disconnecting',
+  clean: 'node-cleaning',
+  'power-on': 'node-powering-on',
+  'power-off': 'node-powering-off',
+  reboot: 'node-rebooting',
+};
+
+/** Of a step, or of one that is tried again. */
+export function stepReason(step: string, { id, doc }: StoredNode): Reason {
+  return { code: CODES[step] ?? step, node: id, instance: doc.instance, epoch: doc.epoch };
 }
 
 /** Before any step when nothing is known: then the machine is looked at. */

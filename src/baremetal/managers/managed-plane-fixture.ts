@@ -21,6 +21,8 @@ import { LeaseController, OperationsController } from '../../operations/runtime.
 import { sitesModel } from '../../sites/index.ts';
 import { MACHINE, MACHINE_CALL, MACHINE_FAULT, type MachineCallNote } from '../drivers/simulated/model.ts';
 import { baremetalModel } from '../fleet-model.ts';
+import { NODE_INVARIANTS } from '../nodes/invariants.ts';
+import { MANAGER_INVARIANTS } from './invariants.ts';
 import { MANAGER, managerLease, NODE, type Manager, type Node } from '../model.ts';
 import { node, putReservationOf } from '../nodes-fixture.ts';
 import { beginDeploy, finishDeploy, isRefused, type TransitionResult } from '../nodes/transitions.ts';
@@ -38,7 +40,9 @@ function raise(facts: object): never {
 
 const MODELS = [
   { kinds: [SETTING, MACHINE, MACHINE_CALL, MACHINE_FAULT] },
-  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel, baremetalModel],
+  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel],
+  // Nodes are given to managers without reservations.
+  { ...baremetalModel, invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS] },
 ];
 
 /** Deploys a node, then switches its machine off and on: three steps that a manager carries out. */

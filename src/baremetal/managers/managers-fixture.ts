@@ -13,12 +13,16 @@ import {
 } from '../../operations/index.ts';
 import { sitesModel } from '../../sites/index.ts';
 import { baremetalModel } from '../fleet-model.ts';
+import { NODE_INVARIANTS } from '../nodes/invariants.ts';
+import { MANAGER_INVARIANTS } from './invariants.ts';
 import { MANAGER, type Manager, type Node } from '../model.ts';
 import { putNode, putReservationOf } from '../nodes-fixture.ts';
 
 export const MODELS = [
   { kinds: [SETTING] },
-  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel, baremetalModel],
+  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel],
+  // Nodes are given to managers without reservations.
+  { ...baremetalModel, invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS] },
 ];
 
 export function newFleet(...changes: readonly Change[]): Fleet {
