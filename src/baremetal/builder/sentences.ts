@@ -19,6 +19,8 @@ export const builderSentences: ReasonSentences = {
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched off.`,
   'node-rebooting': ({ instance, node }) =>
     `Node ${formatFact(node)} of instance ${formatFact(instance)} is being rebooted.`,
+  'claim-given-back': ({ instance }) =>
+    `The inventory is taking back the node of ${formatFact(instance)}. It goes on as soon as that has answered.`,
   'node-unmanaged': ({ instance, node, manager }) =>
     `Manager ${formatFact(manager)} of node ${formatFact(node)} is not there: what is asked of instance ${formatFact(instance)} goes on as soon as another manager has taken over the node. "muster baremetal managers list" shows which are alive.`,
   'reservation-retried': ({ instance, text }) =>
