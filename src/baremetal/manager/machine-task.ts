@@ -49,7 +49,7 @@ function isMachineAction(kind: string): kind is MachineAction {
 }
 
 /** Whether the machine is already as the action would leave it. What leaves no trace is done again. */
-function isDone(action: MachineAction, { instance, power, state }: MachineStatus, wanted: string): boolean {
+export function isDone(action: MachineAction, { instance, power, state }: MachineStatus, wanted: string): boolean {
   switch (action) {
     case 'deploy':
       return state === 'deployed' && instance === wanted;
