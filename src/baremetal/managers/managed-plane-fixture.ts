@@ -46,7 +46,7 @@ const MODELS = [
 ];
 
 /** Deploys a node, then switches its machine off and on: three steps that a manager carries out. */
-export const workKind: OperationKind = {
+const workKind: OperationKind = {
   name: 'work',
   steps: ['deploy', 'power-off', 'power-on'],
   cancel: { kind: 'none', because: 'of the test' },

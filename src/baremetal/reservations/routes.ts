@@ -145,12 +145,12 @@ function createReservation(parts: ReservationRoutes): Route {
 const ACCEPTED = 202;
 type ReservedKind = Exclude<ReserveAnswer['kind'], 'no-match'>;
 
-const at = (id: string): { readonly location: string } => ({ location: `${RESERVATIONS.path}/${id}` });
+const locationOf = (id: string): { readonly location: string } => ({ location: `${RESERVATIONS.path}/${id}` });
 const STATUS: Readonly<Record<ReservedKind, (id: string) => { readonly status: number; readonly location?: string }>> =
   {
     existing: () => ({ status: 200 }),
-    reserved: (id) => ({ status: 201, ...at(id) }),
-    allocating: (id) => ({ status: ACCEPTED, ...at(id) }),
+    reserved: (id) => ({ status: 201, ...locationOf(id) }),
+    allocating: (id) => ({ status: ACCEPTED, ...locationOf(id) }),
   };
 
 type ReserveCall = Call<unknown, unknown, ReservationBody>;
@@ -197,7 +197,7 @@ function answerSettled({ id, doc, revision }: StoredReservation, call: ReserveCa
   }
   const redactor = context.redactorFor(call.caller, context.journal.fleet);
   const after = { revision, redactor, get: context.journal.fleet.get.bind(context.journal.fleet) };
-  return renderCommitted(RESERVATION_REPRESENTATION, after, { id, status: 201, ...at(id) });
+  return renderCommitted(RESERVATION_REPRESENTATION, after, { id, status: 201, ...locationOf(id) });
 }
 
 const Released = Type.Object({
