@@ -45,6 +45,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   Item: 'GET /api/v1/operation-items',
   JoinToken: 'POST /api/v1/hosts/{id}/join-token',
   JoiningHosts: 'POST /api/v1/hosts',
+  Manager: 'GET /api/v1/managers/{manager}',
   MovedService: 'POST /api/v1/services/{id}/move',
   Network: 'GET /api/v1/networks/{id}',
   NetworkStock: 'GET /api/v1/networks/{id}/stock',

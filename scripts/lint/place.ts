@@ -24,6 +24,8 @@ type Role =
 
 /** Modules whose whole point is I/O. */
 const EDGE_MODULES = new Set(['agent', 'api', 'cli', 'link', 'main']);
+/** Programs within other modules that dial the control plane. */
+const EDGE_FOLDERS = ['src/baremetal/manager/'];
 const EFFECT_WORDS = new Set(['controller', 'driver', 'store', 'routes']);
 const TESTING_WORDS = new Set(['test', 'contract', 'torture', 'fixture', 'fixtures']);
 
@@ -60,7 +62,7 @@ function roleOf(file: Omit<Place, 'role'>): Role {
   const words = file.name.split(/[.-]/);
   if (CONTRACT_FOLDER.test(file.path) || words.some((word) => TESTING_WORDS.has(word))) return 'testing';
   if (isModuleFile(file.path)) return 'runtime';
-  if (EDGE_MODULES.has(file.module)) return 'edge';
+  if (EDGE_MODULES.has(file.module) || EDGE_FOLDERS.some((folder) => file.path.startsWith(folder))) return 'edge';
   if (PURE_FILES.has(file.path)) return 'pure';
   if (EFFECT_FOLDERS.some((folder) => file.path.startsWith(folder))) return 'effect';
   if (words.some((word) => EFFECT_WORDS.has(word))) return 'effect';

@@ -192,6 +192,8 @@ const MANAGER_DRAINING = Type.Object(
     atMs: Type.Integer(),
     /** The host whose scale-in began it: it ends when that host stays in service. */
     host: Type.Optional(Type.String()),
+    /** Since when it has no node left. */
+    emptyAtMs: Type.Optional(Type.Integer()),
   },
   CLOSED,
 );

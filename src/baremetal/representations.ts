@@ -1,8 +1,9 @@
 // The API representations of nodes, reservations and managers. A project sees the nodes that it owns or leases, its own reservations, and no managers:
 // who acts on a machine is not its concern.
 import { Type } from 'typebox';
-import { defineRepresentation, noProject, type Redactor } from '../access/index.ts';
+import { defineRepresentation, noProject, optionalFields, type Redactor } from '../access/index.ts';
 import { idOf, type FleetReader } from '../fleet/index.ts';
+import { MANAGER_CAPACITY_FIELDS } from './capacity/capacity.ts';
 import {
   bucketOf,
   BUCKETS,
@@ -71,5 +72,6 @@ export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({
   kind: MANAGER,
   siteOf: (doc) => doc.site,
   projectOf: noProject,
-  fields: MANAGER_SCHEMA.properties,
+  // With what it has and could have; the documents alone, as watches and history show them, do not say that.
+  fields: { ...MANAGER_SCHEMA.properties, ...optionalFields(MANAGER_CAPACITY_FIELDS) },
 });

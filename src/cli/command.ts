@@ -10,6 +10,7 @@ export interface Starters {
   serve(options: Readonly<Record<string, unknown>>): Promise<number>;
   demo(options: Readonly<Record<string, unknown>>): Promise<number>;
   agent(options: Readonly<Record<string, unknown>>): Promise<number>;
+  manager(options: Readonly<Record<string, unknown>>): Promise<number>;
 }
 
 /** Tools that run on a compute node, without a server. They need drivers of another module and are injected. */

@@ -5,7 +5,7 @@ import { auditCommand } from './audit.ts';
 import { baremetalCommand } from './baremetal/baremetal.ts';
 import type { Cli } from './command.ts';
 import { completionCommand } from './completion.ts';
-import { agentCommand, demoCommand, serveCommand } from './daemons.ts';
+import { agentCommand, demoCommand, managerCommand, serveCommand } from './daemons.ts';
 import { dataplaneCommand } from './dataplane/dataplane.ts';
 import { historyCommand } from './history.ts';
 import { hostsCommand } from './hosts/hosts.ts';
@@ -37,6 +37,7 @@ export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   demoCommand,
   serveCommand,
   agentCommand,
+  managerCommand,
   hostsCommand,
   scaleInCommand,
   scaleOutCommand,

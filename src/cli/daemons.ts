@@ -120,6 +120,28 @@ export function agentCommand(cli: Cli): Command {
   return withStarter(cli, command, 'agent');
 }
 
+export function managerCommand(cli: Cli): Command {
+  const command = new Command('manager')
+    .description('Run a manager of bare-metal nodes, which acts on their machines, until it is stopped')
+    .requiredOption('--name <name>', 'the manager that it is; upper and lower case are the same')
+    .option('--host <name>', 'the host that it runs on: scaling that in has its nodes taken over first')
+    .option('--site <name>', 'the site that it is in; else that of its host')
+    .option('--ironic <url>', 'act on the machines of this Ironic, too, such as http://10.0.0.2:6385')
+    .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
+    .option(
+      '--server-fingerprint <fingerprint>',
+      'sha256:... of a key or certificate that a server is known by, for servers without an authority; once for each server',
+      (text: string, before: readonly string[] | undefined) => [...(before ?? []), text],
+    )
+    .option('--insecure', 'speak plain HTTP to other machines: tokens cross the network in clear text')
+    .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
+  addExamples(command, [
+    'with a token of "muster token create m1 --role manager --manager m1"',
+    'muster manager --name m1 --server https://m1:7070,https://m2:7070 --token-file /etc/muster/m1-token',
+  ]);
+  return withStarter(cli, command, 'manager');
+}
+
 /** The options that name the switch of an agent, besides its database; the tools that inspect the switch have the same ones. */
 export function withSwitchOptions(command: Command): Command {
   return command

@@ -203,7 +203,7 @@ describe('programs that run on', () => {
       received.push(options);
       return Promise.resolve(code);
     };
-    const starters = { serve: take(1), demo: take(0), agent: take(0) };
+    const starters = { serve: take(1), demo: take(0), agent: take(0), manager: take(0) };
     expect(
       (await runWords(['serve', '--data', 'd', '--listen', '0', '--store', 'postgres://x'], { starters })).code,
     ).toBe(1);

@@ -4,12 +4,12 @@ import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNode, startAgent, type NodeDriver } from '../agent/runtime.ts';
-import { parseFingerprint, transportTo, type Fingerprint } from '../link/index.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
+import { parsePins, parseServers } from './dialled-servers.ts';
 import { realIds } from './ids.ts';
 import { createOvsNode } from './ovs-node.ts';
 import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
@@ -59,10 +59,8 @@ export async function runAgent(options: AgentProgramOptions): Promise<number> {
     if (existsSync(options.state)) checkPrivateFolder(options.state, '--state');
     machine = createNode(options, log);
     if (options.recoverInstances === true) await recoverInstances(machine.driver, log);
-    const servers = parseServers(
-      options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER,
-      options.insecure === true,
-    );
+    const named = options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER;
+    const servers = parseServers(named, { insecure: options.insecure === true, program: 'agent' });
     const running = startAgent({
       servers,
       pins: parsePins(options.serverFingerprint ?? [], servers),
@@ -87,35 +85,6 @@ export async function runAgent(options: AgentProgramOptions): Promise<number> {
   } finally {
     await machine?.close();
   }
-}
-
-function parseServers(text: string, insecure: boolean): string[] {
-  const servers = text.split(',').map((server) => server.trim());
-  const wrong = servers.find((server) => !URL.canParse(server));
-  if (wrong !== undefined)
-    throw new StartFailure(`"${wrong}" is not the address of a server, such as ${DEFAULT_SERVER}.`);
-  const plain = servers.find((server) => transportTo(server) === 'http');
-  if (plain !== undefined && !insecure)
-    throw new StartFailure(
-      `This agent would send its token to ${plain} in clear text. Give the server a certificate and use https, or allow it with --insecure.`,
-    );
-  return servers;
-}
-
-/** A pinned server has a certificate: the secret must not go out by plain HTTP because of a mistyped address. */
-function parsePins(texts: readonly string[], servers: readonly string[]): Fingerprint[] {
-  const plain = servers.find((server) => transportTo(server) !== 'https');
-  if (texts.length > 0 && plain !== undefined)
-    throw new StartFailure(
-      `--server-fingerprint is for servers with a certificate, and ${plain} is not one: use https.`,
-    );
-  return texts.map((text) => {
-    const pin = parseFingerprint(text);
-    if (pin !== undefined) return pin;
-    throw new StartFailure(
-      `"${text}" is not a fingerprint. Write sha256: and 64 hexadecimal digits, as the log of the server and "muster keys show --tls-cert" do.`,
-    );
-  });
 }
 
 /** Read whenever it is needed: the file may have been replaced by a valid one. */

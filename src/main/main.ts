@@ -20,6 +20,7 @@ async function run(): Promise<number> {
     starters: {
       serve: async (options) => (await import('./serve.ts')).serve(options as never, version),
       demo: async (options) => (await import('./demo.ts')).runDemo(options as never, version),
+      manager: async (options) => (await import('./manager.ts')).runManager(options as never, version),
       agent: async (options) => (await import('./agent.ts')).runAgent(options as never),
     },
     stores: {

@@ -28,11 +28,12 @@ export const CALLERS = [
   'project viewer',
   'project operator',
   'other project operator',
+  'manager',
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS. */
-const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +';
+/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS; a manager is refused where nothing is said. */
+const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +  +';
 const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -  - - -';
 const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -  - - -';
 const OPERATE = '? ? ? ?  - + +  - + + 0  - - -  - - -';
@@ -41,6 +42,7 @@ const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -  - - -';
 const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -  - - -';
 const AGENT = '? ? ? ?  - - -  - - - -  + - -  - - -';
 const JOIN = '? ? ? ?  - - -  - - - -  - - +  - - -';
+const MANAGER = '? ? ? ?  - - -  - - - -  - - -  - - -  +';
 
 /** The same where a project has something to do: its own viewer and operator, and the operator of another one. */
 const forProjects = (who: string, three: string): string => `${who.slice(0, -'- - -'.length)}${three}`;
@@ -253,6 +255,20 @@ export const TABLE: Readonly<Record<string, Row>> = {
     who: AGENT,
     body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', waitMs: 0 },
   },
+  'GET /api/v1/managers': { who: SEE_LIST },
+  'GET /api/v1/managers/:manager': { who: SEE_SITE },
+  'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },
+  'DELETE /api/v1/managers/:manager': { who: OPERATE },
+  'POST /api/v1/managers/:manager/renew': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'POST /api/v1/managers/:manager/release': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'POST /api/v1/managers/:manager/acquire': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'GET /api/v1/managers/:manager/tasks': { who: MANAGER },
+  'POST /api/v1/managers/:manager/answers': {
+    who: MANAGER,
+    body: { holder: 'p-1', leaseEpoch: 1, task: 'op-1.a:deploy:1', outcome: 'done' },
+  },
+  'POST /api/v1/managers/:manager/drain': { who: OPERATE, body: { reason: 'x' } },
+  'POST /api/v1/managers/:manager/undrain': { who: OPERATE },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };
 
@@ -301,6 +317,7 @@ async function callersOf(world: ApiTestServer): Promise<Map<CallerName, string>>
     ['project viewer', ['viewer', { project: 'default' }]],
     ['project operator', ['operator', { project: 'default' }]],
     ['other project operator', ['operator', { project: 'acme' }]],
+    ['manager', ['manager', { manager: 'm1' }]],
   ];
   for (const [name, token] of wanted) secrets.set(name, await world.token(...token));
   world.clock.ahead(2000);

@@ -1,9 +1,9 @@
 // Bare metal in site central, of the default project: for suites that call every route on something that is there.
-import { NODE, type Node } from '../../src/baremetal/index.ts';
+import { MANAGER, NODE, type Manager, type Node } from '../../src/baremetal/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
-export const SAMPLE_NODES: Readonly<Record<string, string>> = { nodes: 'node-1' };
+export const SAMPLE_NODES: Readonly<Record<string, string>> = { nodes: 'node-1', managers: 'm1' };
 
 export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
   return put(NODE, idOf(NODE, id), {
@@ -14,5 +14,19 @@ export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
 }
 
 export function sampleNodes(): Change[] {
-  return [nodeChange('node-1', { site: 'central', owner: 'default' })];
+  const used = { state: 'active', epoch: 1, dirty: true, instance: 'x', manager: 'm1', managerEpoch: 1 } as const;
+  return [
+    nodeChange('node-1', { site: 'central', owner: 'default' }),
+    managerChange('m1', { site: 'central' }),
+    // What keeps the manager from being forgotten.
+    nodeChange('node-2', { site: 'central', ...used }),
+  ];
+}
+
+function managerChange(name: string, facts: Partial<Manager> = {}): Change {
+  return put(MANAGER, idOf(MANAGER, name), {
+    ...{ name, version: '1', state: 'stopped', holder: 'p-0', leaseEpoch: 0, sinceMs: 1 },
+    ...{ changedBy: 'test', changedAtMs: 1 },
+    ...facts,
+  });
 }

@@ -65,6 +65,11 @@ export class InventoryUnavailable extends Error {
 export interface CallOptions {
   /** Aborted at the deadline, and when whoever calls has lost the right to. */
   readonly signal: AbortSignal;
+  /**
+   * Looked at right before each effect: a process that was paused may get to act before the timer that aborts the signal. Whoever has no lease to
+   * look at, such as the server that decides, leaves it out.
+   */
+  readonly mayAct?: () => boolean;
 }
 
 /** Used by the server that decides. Lists and finds reject with `InventoryUnavailable`. */

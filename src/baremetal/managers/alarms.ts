@@ -1,7 +1,6 @@
 // Alarms of managers: one that was lost, and that none is left to act on machines. They say what is so now: raised and cleared from the documents.
 import { ALARMS_BY_CODE, alarmId, clearAlarm, raiseAlarm, type Alarm } from '../../alarms/index.ts';
 import type { Change, FleetReader, Id } from '../../fleet/index.ts';
-import { formatFact, type ReasonSentences } from '../../operations/index.ts';
 import { MANAGER, type Manager } from '../model.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { isOnDuty } from './right.ts';
@@ -44,10 +43,3 @@ function lostAlarm({ name, site, host }: Manager, nowMs: number): Alarm {
     sinceMs: nowMs,
   };
 }
-
-export const managerAlarmSentences: ReasonSentences = {
-  [MANAGER_LOST]: ({ manager }) =>
-    `Manager "${formatFact(manager)}" of bare-metal nodes does not renew its lease: others take over its nodes, and nothing is done to their machines for that. Start it again, or forget it with "muster baremetal managers forget ${formatFact(manager)}".`,
-  [NO_MANAGER_ALIVE]: () =>
-    'No manager of bare-metal nodes is alive: what is asked for is accepted and waits. Start one with "muster manager", or a server with --manager.',
-};

@@ -91,7 +91,7 @@ export function loseManager(
 export interface DrainManager extends Command {
   readonly manager: string;
   /** The host whose scale-in asks for it. */
-  readonly host?: string;
+  readonly host?: string | undefined;
 }
 
 /** It gets no new nodes from this commit on. Nothing changes for one that drains already. */
@@ -152,7 +152,7 @@ export function nameTaken(name: string, remainingMs?: number): Refusal {
 }
 
 export function leaseLost(name: string): Refusal {
-  const message = `The lease of manager "${name}" is over. Act on no machine any more, register again, and acquire its nodes anew.`;
+  const message = `The lease of manager "${name}" is over. Stop acting on machines, register again, and acquire its nodes anew.`;
   return { kind: 'conflict', code: 'lease-lost', message, facts: { manager: name } };
 }
 

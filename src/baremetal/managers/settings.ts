@@ -5,7 +5,7 @@ import { setting } from '../../fleet/index.ts';
 /** A manager stops acting so long before its lease ends: the controller of a machine cannot compare epochs. */
 export const STOP_EARLY_MS = 2000;
 
-export const MANAGERS = setting('managers', {
+export const MANAGERS = setting('baremetal.managers', {
   about: 'How long the lease of a manager of bare-metal nodes lasts, and how often it is renewed, in milliseconds.',
   schema: Type.Object(
     {

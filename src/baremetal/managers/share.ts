@@ -1,17 +1,17 @@
-// Which nodes a manager may acquire: first those that were its own, then orphans, up to an even share of all that have a manager. A node of a
-// manager that lives is offered only while that one drains, and then not before its step has ended. It must never move a node to make shares even.
+// Which nodes a manager may acquire: first those that were its own, then orphans, up to an even share of all that have a manager. An orphan is a
+// node whose manager was declared lost, has stopped, or has registered under another lease since: documents say so, since a lease that ran out by
+// this server's clock may still be renewed in the store. A node of a manager that drains is offered once its step has ended. No node is offered
+// to make shares even.
 import { type FleetReader, idOf, type Stored } from '../../fleet/index.ts';
 import { ITEM, taskOf, type OperationKind } from '../../operations/index.ts';
 import { MANAGER, NODE, NODES_BY_INSTANCE, type Manager, type Node } from '../model.ts';
-import type { IsLeaseLive } from './leases.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
-import { isUnderLease } from './right.ts';
+import { isOnDuty } from './right.ts';
 
 export interface ShareContext {
   readonly fleet: FleetReader;
   readonly kinds: ReadonlyMap<string, OperationKind>;
-  readonly isLeaseLive: IsLeaseLive;
   /** Managers may not have had the time to take back what was theirs: each is offered its own former nodes, and nothing else. */
   readonly ownOnly: boolean;
 }
@@ -19,25 +19,25 @@ export interface ShareContext {
 type StoredManager = Stored<'manager', Manager>;
 
 interface Shares {
-  /** Live ones that take nodes, by name. */
+  /** Those on duty that take nodes, by name. */
   readonly takers: ReadonlyMap<string, StoredManager>;
   readonly draining: ReadonlyMap<string, StoredManager>;
   readonly even: number;
 }
 
 /** The managers are few: each is looked at. */
-function readShares({ fleet, isLeaseLive }: ShareContext): Shares {
-  const live = [...fleet.all(MANAGER)].filter(({ id, doc }) => isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive));
-  const takers = new Map(live.filter(({ doc }) => doc.draining === undefined).map((one) => [one.id as string, one]));
-  const draining = new Map(live.filter(({ doc }) => doc.draining !== undefined).map((one) => [one.id as string, one]));
+function readShares(fleet: FleetReader): Shares {
+  const takers = new Map<string, StoredManager>();
+  const draining = new Map<string, StoredManager>();
+  for (const one of fleet.all(MANAGER)) {
+    if (isOnDuty(one.doc)) (one.doc.draining === undefined ? takers : draining).set(one.id, one);
+  }
   return { takers, draining, even: Math.ceil(fleet.projection(MANAGED_NODES).count / Math.max(1, takers.size)) };
 }
 
 /** Whether somebody is there who takes the nodes of others. */
-export function hasTaker(context: Pick<ShareContext, 'fleet' | 'isLeaseLive'>): boolean {
-  const { fleet, isLeaseLive } = context;
-  for (const { id, doc } of fleet.all(MANAGER))
-    if (doc.draining === undefined && isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive)) return true;
+export function hasTaker(fleet: FleetReader): boolean {
+  for (const { doc } of fleet.all(MANAGER)) if (isOnDuty(doc) && doc.draining === undefined) return true;
   return false;
 }
 
@@ -51,7 +51,7 @@ const NOTHING: Offer = { nodes: [], count: 0 };
 
 export function offerNodes(context: ShareContext, manager: string, max: number): Offer {
   const { fleet, ownOnly } = context;
-  const shares = readShares(context);
+  const shares = readShares(fleet);
   const self = shares.takers.get(manager) ?? (shares.takers.size === 0 ? shares.draining.get(manager) : undefined);
   // While others take nodes, one that drains gets nothing back: what it had is on its way to them.
   if (self === undefined) return NOTHING;

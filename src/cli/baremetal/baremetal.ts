@@ -2,8 +2,15 @@
 import type { Command } from 'commander';
 import { commandGroup, type Cli } from '../command.ts';
 import { showCapacity } from './capacity.ts';
+import { managerCommands } from './managers.ts';
 import { nodeCommands } from './nodes.ts';
 
 export function baremetalCommand(cli: Cli): Command {
-  return commandGroup('baremetal', 'Machines that are given to instances whole', nodeCommands(cli), showCapacity(cli));
+  return commandGroup(
+    'baremetal',
+    'Machines that are given to instances whole',
+    nodeCommands(cli),
+    managerCommands(cli),
+    showCapacity(cli),
+  );
 }

@@ -469,6 +469,31 @@ export interface JoiningHosts {
   readonly count: number;
 }
 
+/** GET /api/v1/managers/{manager} */
+export interface Manager {
+  readonly id: string;
+  readonly revision: number;
+  readonly name: string;
+  readonly version: string;
+  readonly host?: string;
+  readonly site?: string;
+  readonly state: 'live' | 'draining' | 'lost' | 'stopped';
+  readonly draining?: {
+    readonly by: string;
+    readonly atMs: number;
+    readonly host?: string;
+    readonly emptyAtMs?: number;
+  };
+  readonly holder: string;
+  readonly leaseEpoch: number;
+  readonly sinceMs: number;
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+  readonly total?: number;
+  readonly usedHere?: number;
+  readonly free?: number;
+}
+
 /** POST /api/v1/services/{id}/move */
 export interface MovedService {
   readonly operation?: string;

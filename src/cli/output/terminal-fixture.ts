@@ -15,7 +15,7 @@ export interface RunOptions extends Partial<Pick<Terminal, 'env' | 'outIsTermina
 }
 
 const idle = (): Promise<number> => Promise.resolve(0);
-const IDLE: Starters = { serve: idle, demo: idle, agent: idle };
+const IDLE: Starters = { serve: idle, demo: idle, agent: idle, manager: idle };
 
 export const NO_NODE: NodeTools = {
   showKeys: () => Promise.reject(new Error('there are no keys here')),

@@ -1,0 +1,98 @@
+// The link of a manager over HTTP. It translates and checks; it decides nothing.
+import { Type } from 'typebox';
+import { compileChecker } from '../../fleet/index.ts';
+import type { Fingerprint, Reply, Session } from '../../link/index.ts';
+import { ReplyClient } from '../../link/runtime.ts';
+import {
+  ACQUIRE_RESPONSE,
+  ANSWER_RESPONSE,
+  LEASE_RESPONSE,
+  RELEASE_RESPONSE,
+  TASKS_RESPONSE,
+  TASKS_WAIT_MAX_MS,
+  type AcquireRequest,
+  type AcquireResponse,
+  type AnswerRequest,
+  type AnswerResponse,
+  type LeaseResponse,
+  type RegisterRequest,
+  type ReleaseResponse,
+  type TasksQuery,
+  type TasksResponse,
+  type TenureRequest,
+} from '../managers/messages.ts';
+import type { ManagerLink, ReservationReply } from './ports.ts';
+
+export interface ManagerLinkOptions {
+  /** Certificates in PEM that servers are trusted by, instead of the system's. */
+  readonly ca?: string | undefined;
+  /** Fingerprints that servers are known by: one that shows none of them is not spoken to. */
+  readonly pins?: readonly Fingerprint[] | undefined;
+  /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
+  readonly insecure?: boolean | undefined;
+}
+
+/** Less than a lease may miss: another server can still be tried. */
+const TIMEOUT_MS = 3000;
+/** A batch of nodes is a large commit, and a reservation may wait for its inventory. */
+const LONG_TIMEOUT_MS = 15_000;
+/** On top of the wait at the server. */
+const GRACE_MS = 5000;
+
+const RESERVATION = Type.Object({ state: Type.String(), node: Type.Optional(Type.String()) });
+
+const CHECKS = {
+  lease: compileChecker(LEASE_RESPONSE),
+  released: compileChecker(RELEASE_RESPONSE),
+  acquired: compileChecker(ACQUIRE_RESPONSE),
+  tasks: compileChecker(TASKS_RESPONSE),
+  answered: compileChecker(ANSWER_RESPONSE),
+  reserved: compileChecker(RESERVATION),
+};
+
+const pathOf = (manager: string, call = ''): string => `/api/v1/managers/${encodeURIComponent(manager)}${call}`;
+
+export class HttpManagerLink implements ManagerLink {
+  readonly #client: ReplyClient;
+
+  constructor(options: ManagerLinkOptions = {}) {
+    this.#client = new ReplyClient({ ...options, timeoutMs: TIMEOUT_MS });
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  register(to: Session, manager: string, body: RegisterRequest): Promise<Reply<LeaseResponse>> {
+    return this.#client.put<LeaseResponse>(to, pathOf(manager), { body, check: CHECKS.lease });
+  }
+
+  renew(to: Session, manager: string, body: TenureRequest): Promise<Reply<LeaseResponse>> {
+    return this.#client.post<LeaseResponse>(to, pathOf(manager, '/renew'), { body, check: CHECKS.lease });
+  }
+
+  release(to: Session, manager: string, body: TenureRequest): Promise<Reply<ReleaseResponse>> {
+    return this.#client.post<ReleaseResponse>(to, pathOf(manager, '/release'), { body, check: CHECKS.released });
+  }
+
+  acquire(to: Session, manager: string, body: AcquireRequest): Promise<Reply<AcquireResponse>> {
+    const request = { body, check: CHECKS.acquired, timeoutMs: LONG_TIMEOUT_MS };
+    return this.#client.post<AcquireResponse>(to, pathOf(manager, '/acquire'), request);
+  }
+
+  tasks(to: Session, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>> {
+    const words = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+    const timeoutMs = (query.waitMs ?? TASKS_WAIT_MAX_MS) + GRACE_MS;
+    const request = { check: CHECKS.tasks, timeoutMs, signal };
+    return this.#client.get<TasksResponse>(to, `${pathOf(manager, '/tasks')}?${words.join('&')}`, request);
+  }
+
+  answer(to: Session, manager: string, body: AnswerRequest): Promise<Reply<AnswerResponse>> {
+    return this.#client.post<AnswerResponse>(to, pathOf(manager, '/answers'), { body, check: CHECKS.answered });
+  }
+
+  reserve(to: Session, body: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>> {
+    const request = { body, check: CHECKS.reserved, timeoutMs: LONG_TIMEOUT_MS };
+    return this.#client.post<ReservationReply>(to, '/api/v1/reservations', request);
+  }
+}

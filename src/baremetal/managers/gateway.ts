@@ -1,0 +1,257 @@
+// The control plane's end of the link to managers: they register, renew and release their leases, acquire nodes, wait for tasks and answer them here.
+// Leases are renewed at any server, everything else at the one that decides. It decides nothing itself, and keeps nothing that the next holder
+// would miss.
+import { valueOf, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import {
+  NotHolder,
+  type Clock,
+  type Decision,
+  type Journal,
+  type Lease,
+  type LeaseAnswer,
+  type Outcome,
+  type Request,
+} from '../../journal/index.ts';
+import { ITEM, type Item, type OperationKind } from '../../operations/index.ts';
+import { MANAGER, managerLease, NODE, type Node } from '../model.ts';
+import { acquireNodes } from './acquire.ts';
+import { decideAnswer } from './answer.ts';
+import { leaseLost, nameTaken, registerManager, stopManager } from './decide.ts';
+import type { ManagerLeases } from './leases.ts';
+import {
+  TASKS_WAIT_MAX_MS,
+  type AcquireRequest,
+  type AcquireResponse,
+  type AnswerRequest,
+  type AnswerResponse,
+  type LeaseResponse,
+  type RegisterRequest,
+  type ReleaseResponse,
+  type TasksQuery,
+  type TasksResponse,
+  type TenureRequest,
+} from './messages.ts';
+import { denyUnlessTenured } from './right.ts';
+import { MANAGERS } from './settings.ts';
+import { offerNodes } from './share.ts';
+import { listTasks, managerOfItem } from './task-list.ts';
+
+export interface ManagerGatewayOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+  readonly leases: ManagerLeases;
+}
+
+export type GatewayReply<A> =
+  { readonly kind: 'answer'; readonly answer: A } | { readonly kind: 'refused'; readonly refusal: Refusal };
+
+/** Who calls: the manager that its token speaks for, and how it has something decided. */
+export interface ManagerCaller {
+  readonly manager: string;
+  readonly by: string;
+  readonly submit: <A>(request: Omit<Request<A>, 'by' | 'authorize'>) => Promise<Outcome<A>>;
+}
+
+/** What a caller asks to have decided in one commit. */
+export interface ManagerCommand<A> {
+  readonly why: string;
+  readonly decide: (fleet: FleetReader) => Decision<A>;
+}
+
+/** Not more often, however much changes: a list of tasks is made anew for each answer. */
+const TASKS_APART_MS = 50;
+/** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
+const WOKEN = 'woken';
+
+export class ManagerGateway {
+  readonly #options: ManagerGatewayOptions;
+  /** Those that wait for tasks, each once: whoever asks again has given up the earlier wait. */
+  readonly #waiting = new Map<string, AbortController>();
+  /** When each manager got tasks last. */
+  readonly #answeredAtMs = new Map<string, number>();
+
+  constructor(options: ManagerGatewayOptions) {
+    this.#options = options;
+  }
+
+  /** Wakes managers that wait for tasks until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { journal } = this.#options;
+    const stops = [journal.onCommit(({ applied }) => this.#wakeFor(applied)), journal.onRebuilt(() => this.wakeAll())];
+    await new Promise<void>((resolve) => {
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    for (const stop of stops) stop();
+    this.wakeAll();
+  }
+
+  async register(caller: ManagerCaller, request: RegisterRequest): Promise<GatewayReply<LeaseResponse>> {
+    const { journal, clock, leases } = this.#options;
+    const { manager, by, submit } = caller;
+    if (journal.fence === undefined) throw new NotHolder();
+    const requestedAtMs = clock.nowMs();
+    const answered = await this.#acquireLease(manager, request.holder);
+    if (answered.kind === 'refused') return refused(nameTaken(manager, answered.lease?.expiresInMs));
+    const { lease } = answered;
+    leases.note(manager, lease, requestedAtMs);
+    const command = { ...request, manager, leaseEpoch: lease.epoch, by, nowMs: clock.nowMs() };
+    const outcome = await submit({
+      why: `register manager ${manager}`,
+      decide: (fleet) => registerManager(fleet, command),
+    });
+    if (outcome.kind === 'accepted') return this.#leaseReply(manager, lease);
+    await this.#releaseLease(manager, lease);
+    return refused(outcome.refusal);
+  }
+
+  /** The same process may have acquired it before: its answer was lost. */
+  async #acquireLease(manager: string, holder: string): Promise<LeaseAnswer> {
+    const { store } = this.#options.journal;
+    const request = this.#leaseRequest(manager, holder);
+    const acquired = await store.acquireLease(request);
+    if (acquired.kind === 'held' || acquired.lease?.holder !== holder) return acquired;
+    const renewed = await store.renewLease({ ...request, epoch: acquired.lease.epoch });
+    return renewed.kind === 'held' ? renewed : store.acquireLease(request);
+  }
+
+  #leaseRequest(manager: string, holder: string) {
+    const { leaseMs } = valueOf(this.#options.journal.fleet, MANAGERS);
+    return { name: managerLease(manager), holder, url: '', ttlMs: leaseMs, endsWith: 'time' as const };
+  }
+
+  async renew(manager: string, { holder, leaseEpoch }: TenureRequest): Promise<GatewayReply<LeaseResponse>> {
+    const { journal, clock, leases } = this.#options;
+    const requestedAtMs = clock.nowMs();
+    const request = { ...this.#leaseRequest(manager, holder), epoch: leaseEpoch };
+    const renewed = await journal.store.renewLease(request);
+    if (renewed.kind === 'refused') return refused(leaseLost(manager));
+    leases.note(manager, renewed.lease, requestedAtMs);
+    return this.#leaseReply(manager, renewed.lease);
+  }
+
+  #leaseReply(manager: string, { epoch }: Lease): GatewayReply<LeaseResponse> {
+    const { journal, leases } = this.#options;
+    const { renewMs } = valueOf(journal.fleet, MANAGERS);
+    return { kind: 'answer', answer: { leaseEpoch: epoch, remainingMs: leases.remainingMs(manager), renewMs } };
+  }
+
+  /** Its nodes are orphans from this commit on; the lease is released afterwards, so that nobody else is the manager before that. */
+  async release(caller: ManagerCaller, { holder, leaseEpoch }: TenureRequest): Promise<GatewayReply<ReleaseResponse>> {
+    const { journal, clock } = this.#options;
+    const { manager, by, submit } = caller;
+    const command = { manager, holder, leaseEpoch, by, nowMs: clock.nowMs() };
+    const outcome = await submit({ why: `manager ${manager} stops`, decide: (fleet) => stopManager(fleet, command) });
+    if (outcome.kind === 'refused') return refused(outcome.refusal);
+    const lease = await journal.store.readLease(managerLease(manager));
+    const isOwn = lease?.holder === holder && lease.epoch === leaseEpoch;
+    if (isOwn) await this.#releaseLease(manager, lease);
+    return { kind: 'answer', answer: { released: isOwn } };
+  }
+
+  async #releaseLease(manager: string, { epoch }: Lease): Promise<void> {
+    const { journal, leases } = this.#options;
+    await journal.store.releaseLease(managerLease(manager), epoch);
+    leases.forget(manager);
+  }
+
+  acquire({ manager, by }: Omit<ManagerCaller, 'submit'>, request: AcquireRequest): ManagerCommand<AcquireResponse> {
+    const { clock, kinds, leases } = this.#options;
+    const nowMs = clock.nowMs();
+    const { isLive: isLeaseLive } = leases;
+    return {
+      why: `manager ${manager} acquires nodes`,
+      decide: (fleet) =>
+        acquireNodes(fleet, { ...request, manager, by, nowMs, kinds, isLeaseLive, ownOnly: this.#isYoung(fleet) }),
+    };
+  }
+
+  answer(manager: string, request: AnswerRequest): ManagerCommand<AnswerResponse> {
+    const { clock, kinds, leases } = this.#options;
+    const command = { ...request, manager, isLeaseLive: leases.isLive, nowMs: clock.nowMs() };
+    return {
+      why: `result of ${request.task}`,
+      decide: (fleet) => decideAnswer(fleet, kinds, command),
+    };
+  }
+
+  /** Managers may not have had the time to come back since this server, or all servers, were away. */
+  #isYoung(fleet: FleetReader): boolean {
+    return this.#options.leases.servingMs() < valueOf(fleet, MANAGERS).leaseMs;
+  }
+
+  /** The tasks of a manager as soon as they differ from those that it has. */
+  async tasks(
+    manager: string,
+    query: TasksQuery,
+    how: { readonly hash: (text: string) => string; readonly closing: AbortSignal },
+  ): Promise<GatewayReply<TasksResponse>> {
+    const { journal, clock, leases } = this.#options;
+    const untilMs = clock.nowMs() + Math.min(query.waitMs ?? TASKS_WAIT_MAX_MS, TASKS_WAIT_MAX_MS);
+    const apartMs = (this.#answeredAtMs.get(manager) ?? -TASKS_APART_MS) + TASKS_APART_MS - clock.nowMs();
+    if (apartMs > 0) await clock.sleep(apartMs, how.closing);
+    for (;;) {
+      const { fleet, fence } = journal;
+      if (fence === undefined) throw new NotHolder();
+      const denied = denyUnlessTenured(fleet, { ...query, manager }, leases.isLive);
+      if (denied !== undefined) return refused(denied);
+      const found = this.#composeTasks(manager, how.hash);
+      if (found.digest !== query.digest) {
+        this.#answeredAtMs.set(manager, clock.nowMs());
+        return { kind: 'answer', answer: found };
+      }
+      const leftMs = untilMs - clock.nowMs();
+      if (leftMs <= 0 || how.closing.aborted) return { kind: 'answer', answer: { kind: 'unchanged' } };
+      await this.#wait(manager, leftMs, how.closing);
+    }
+  }
+
+  #composeTasks(manager: string, hash: (text: string) => string): Extract<TasksResponse, { kind: 'tasks' }> {
+    const { journal, kinds } = this.#options;
+    const { fleet } = journal;
+    const tasks = listTasks(fleet, kinds, manager);
+    const offered = offerNodes({ fleet, kinds, ownOnly: this.#isYoung(fleet) }, manager, 0).count;
+    return { kind: 'tasks', digest: hash(JSON.stringify({ tasks, isOffered: offered > 0 })), tasks, offered };
+  }
+
+  async #wait(manager: string, ms: number, closing: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const stop = (): void => over.abort(WOKEN);
+    this.#wake(manager);
+    this.#waiting.set(manager, over);
+    closing.addEventListener('abort', stop, { once: true });
+    await this.#options.clock.sleep(ms, over.signal);
+    closing.removeEventListener('abort', stop);
+    if (this.#waiting.get(manager) === over) this.#waiting.delete(manager);
+  }
+
+  /** Everybody looks again: another server decides, or more is offered without a commit. */
+  wakeAll(): void {
+    for (const waiting of this.#waiting.values()) waiting.abort(WOKEN);
+  }
+
+  #wakeFor(applied: readonly AppliedChange[]): void {
+    if (this.#waiting.size === 0) return;
+    const { fleet } = this.#options.journal;
+    for (const { kind, before, after } of applied) {
+      if (kind === MANAGER.name) this.wakeAll();
+      else if (kind === NODE.name)
+        for (const side of [before, after]) this.#wake((side?.doc as Node | undefined)?.manager);
+      else if (kind === ITEM.name) {
+        for (const side of [before, after]) {
+          const doc = side?.doc as Item | undefined;
+          if (doc !== undefined && doc.host === undefined) this.#wake(managerOfItem(fleet, doc));
+        }
+      }
+    }
+  }
+
+  #wake(manager: string | undefined): void {
+    if (manager !== undefined) this.#waiting.get(manager)?.abort(WOKEN);
+  }
+}
+
+function refused(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {
+  return { kind: 'refused', refusal };
+}

@@ -1,0 +1,282 @@
+// The HTTP surface of managers: what managers say for themselves, and what people see of them and ask of them. No decisions here. The name in a path
+// is in any case, since names are compared in lower case; a manager's token speaks for its own name alone.
+import { Type } from 'typebox';
+import {
+  answer,
+  ID,
+  listRoute,
+  noSuch,
+  read,
+  refusalAnswer,
+  renderCommitted,
+  findVisible,
+  strictObject,
+  write,
+  type Call,
+  type HandlerResult,
+  type Listing,
+  type Redactor,
+  type Route,
+  type RouteContext,
+  type RouteFields,
+} from '../../access/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
+import { OPERATION } from '../../operations/index.ts';
+import { manageableCapacity } from '../capacity/capacity.ts';
+import { MANAGER_STATES, type Manager } from '../model.ts';
+import { MANAGER_REPRESENTATION } from '../representations.ts';
+import { forgetManager, managerId, type StoredManager } from './decide.ts';
+import { drainManager, undrainManager } from './drain.ts';
+import type { GatewayReply, ManagerCaller, ManagerGateway } from './gateway.ts';
+import {
+  ACQUIRE_REQUEST,
+  ACQUIRE_RESPONSE,
+  ANSWER_REQUEST,
+  ANSWER_RESPONSE,
+  BY_MANAGER,
+  DRAIN_REQUEST,
+  LEASE_RESPONSE,
+  REGISTER_REQUEST,
+  RELEASE_RESPONSE,
+  TASKS_QUERY,
+  TASKS_RESPONSE,
+  TENURE_REQUEST,
+  type AcquireResponse,
+  type AnswerRequest,
+  type AnswerResponse,
+} from './messages.ts';
+
+const PATH = '/api/v1/managers';
+const ONE = `${PATH}/:manager`;
+const TAG = 'managers';
+
+/** For managers alone. A token of theirs is bound to no site: a manager acts on nodes of all of them. */
+const BY_ITSELF = { tag: TAG, access: 'manager', params: BY_MANAGER } as const satisfies Partial<RouteFields>;
+
+export function managerRoutes(gateway: ManagerGateway): Route[] {
+  return [
+    registerRoute(gateway),
+    renewRoute(gateway),
+    releaseRoute(gateway),
+    acquireRoute(gateway),
+    tasksRoute(gateway),
+    answersRoute(gateway),
+    listManagers(),
+    showManager(),
+    drainRoute(),
+    undrainRoute(),
+    forgetRoute(),
+  ];
+}
+
+type ManagerCall = Call<{ readonly manager: string }>;
+
+function callerOf({ params, caller, authority }: ManagerCall, world: RouteContext): ManagerCaller {
+  return {
+    manager: managerId(params.manager),
+    by: caller.name,
+    submit: (request) => world.submit(authority, request),
+  };
+}
+
+function toAnswer<A extends object>(reply: GatewayReply<A>): HandlerResult {
+  return reply.kind === 'answer' ? answer(reply.answer) : refusalAnswer(reply.refusal);
+}
+
+function registerRoute(gateway: ManagerGateway): Route {
+  return read({
+    ...BY_ITSELF,
+    method: 'PUT',
+    path: ONE,
+    onFollower: 'forward',
+    about:
+      'Register a manager of bare-metal nodes under a lease of its name; repeated by the same process, it renews it',
+    body: REGISTER_REQUEST,
+    answers: { 200: { about: 'the lease', schema: LEASE_RESPONSE } },
+    handle: async (call, world) => toAnswer(await gateway.register(callerOf(call, world), call.body)),
+  });
+}
+
+/** At any server, also while none decides. */
+function renewRoute(gateway: ManagerGateway): Route {
+  return read({
+    ...BY_ITSELF,
+    method: 'POST',
+    path: `${ONE}/renew`,
+    onFollower: 'answer',
+    about: "Renew a manager's lease; never journalled",
+    body: TENURE_REQUEST,
+    answers: { 200: { about: 'the lease', schema: LEASE_RESPONSE } },
+    handle: async ({ params, body }) => toAnswer(await gateway.renew(managerId(params.manager), body)),
+  });
+}
+
+function releaseRoute(gateway: ManagerGateway): Route {
+  return read({
+    ...BY_ITSELF,
+    method: 'POST',
+    path: `${ONE}/release`,
+    onFollower: 'forward',
+    about: "Release a manager's lease at the clean end of its process: others take its nodes over at once",
+    body: TENURE_REQUEST,
+    answers: { 200: { about: 'whether there was one to release', schema: RELEASE_RESPONSE } },
+    handle: async (call, world) => toAnswer(await gateway.release(callerOf(call, world), call.body)),
+  });
+}
+
+function acquireRoute(gateway: ManagerGateway): Route {
+  return write({
+    ...BY_ITSELF,
+    method: 'POST',
+    path: `${ONE}/acquire`,
+    about: 'Acquire a batch of nodes: those that were its own, then orphans, up to an even share',
+    body: ACQUIRE_REQUEST,
+    answers: { 200: { about: 'how many, and how many more there are', schema: ACQUIRE_RESPONSE } },
+    handle: ({ params, body, caller }) => ({
+      ...gateway.acquire({ manager: managerId(params.manager), by: caller.name }, body),
+      answer: (acquired: AcquireResponse) => answer(acquired),
+    }),
+  });
+}
+
+function tasksRoute(gateway: ManagerGateway): Route {
+  return read({
+    ...BY_ITSELF,
+    method: 'GET',
+    path: `${ONE}/tasks`,
+    onFollower: 'forward',
+    about: "Get a manager's tasks as soon as they differ from those with this digest; long poll",
+    query: TASKS_QUERY,
+    answers: { 200: { about: 'the tasks, or `unchanged` after the wait', schema: TASKS_RESPONSE } },
+    handle: async ({ params, query }, { hash, closing }) =>
+      toAnswer(await gateway.tasks(managerId(params.manager), query, { hash, closing })),
+  });
+}
+
+function answersRoute(gateway: ManagerGateway): Route {
+  return write({
+    ...BY_ITSELF,
+    method: 'POST',
+    path: `${ONE}/answers`,
+    about: 'Report the result of a task, with the right by which it was carried out; may be repeated',
+    body: ANSWER_REQUEST,
+    answers: { 200: { about: 'whether it was recorded', schema: ANSWER_RESPONSE } },
+    handle: ({ params, body }) => ({
+      ...gateway.answer(managerId(params.manager), body as AnswerRequest),
+      answer: (result: AnswerResponse) => answer(result),
+    }),
+  });
+}
+
+/** What it has, and what is free for it to get: from counters; of its site, for a caller that sees that site alone. */
+function renderRow(stored: StoredManager, fleet: FleetReader, sight?: Redactor): string {
+  const text = MANAGER_REPRESENTATION.toJsonText(stored, sight);
+  const capacity = JSON.stringify(manageableCapacity(fleet, stored.id, sight && stored.doc.site));
+  return `${text.slice(0, -1)},${capacity.slice(1)}`;
+}
+
+function listManagers(): Route {
+  const listing: Listing<'manager', Manager> = {
+    representation: MANAGER_REPRESENTATION,
+    filters: {
+      state: { schema: Type.Enum(MANAGER_STATES), valuesOf: (doc) => [doc.state] },
+      site: { schema: ID, valuesOf: (doc) => [doc.site] },
+      host: { schema: ID, valuesOf: (doc) => [doc.host], names: 'host' },
+    },
+    nameIsId: true,
+    sorts: { name: (doc) => doc.name, state: (doc) => doc.state },
+    text: renderRow,
+  };
+  return listRoute({ path: PATH, plural: TAG }, { listing, about: 'List managers of bare-metal nodes', scope: 'site' });
+}
+
+function showManager(): Route {
+  return read({
+    method: 'GET',
+    path: ONE,
+    tag: TAG,
+    about: 'Show a manager of bare-metal nodes',
+    access: 'viewer',
+    scope: 'site',
+    params: BY_MANAGER,
+    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
+    handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
+      const stored = findVisible(fleet, MANAGER_REPRESENTATION, { caller, id: managerId(params.manager) });
+      if (stored === undefined) return refusalAnswer(noSuch('manager', params.manager, caller));
+      const text = renderRow(stored, fleet, redactorFor(caller, fleet));
+      return { kind: 'answer', status: 200, text, etag: stored.revision };
+    },
+  });
+}
+
+const BY_OPERATORS = { tag: TAG, access: 'operator', scope: 'site', params: BY_MANAGER } as const;
+
+function drainRoute(): Route {
+  return write({
+    ...BY_OPERATORS,
+    method: 'POST',
+    path: `${ONE}/drain`,
+    about:
+      'Have a manager give its nodes to the others, which acts on no machine; repeated, it answers the same operation',
+    body: DRAIN_REQUEST,
+    answers: { 202: { about: 'the operation', schema: strictObject({ operation: Type.String() }) } },
+    handle: ({ params, body, caller }, { clock, ids }) => {
+      const command = { operation: idOf(OPERATION, ids.next('op')), by: caller.name, nowMs: clock.nowMs() };
+      const { reason: why, deadlineMs } = body;
+      return {
+        target: { representation: MANAGER_REPRESENTATION, id: managerId(params.manager) },
+        why: why ?? `drain manager ${managerId(params.manager)}`,
+        operation: command.operation,
+        decide: (fleet) => drainManager(fleet, { ...command, manager: params.manager, why, deadlineMs }),
+        answer: (operation) => ({
+          ...answer({ operation }, 202),
+          headers: { location: `/api/v1/operations/${operation}` },
+        }),
+      };
+    },
+  });
+}
+
+function undrainRoute(): Route {
+  return write({
+    ...BY_OPERATORS,
+    method: 'POST',
+    path: `${ONE}/undrain`,
+    about: 'Have a manager take nodes again; those that it has given away stay where they are',
+    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
+    handle: ({ params, caller }, { clock }) => {
+      const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
+      const id = managerId(params.manager);
+      return {
+        target: { representation: MANAGER_REPRESENTATION, id },
+        why: `undrain manager ${id}`,
+        decide: (fleet) => undrainManager(fleet, command),
+        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
+      };
+    },
+  });
+}
+
+function forgetRoute(): Route {
+  return write({
+    ...BY_OPERATORS,
+    method: 'DELETE',
+    path: ONE,
+    about: 'Forget a manager that has stopped or is lost, and has no nodes left',
+    answers: { 200: { about: 'the manager as it was', schema: MANAGER_REPRESENTATION.schema } },
+    handle: ({ params }) => {
+      const id = managerId(params.manager);
+      return {
+        target: { representation: MANAGER_REPRESENTATION, id },
+        why: `forget manager ${id}`,
+        decide: (fleet) => forgetManager(fleet, { id }),
+        answer: (stored, { redactor }) => ({
+          kind: 'answer',
+          status: 200,
+          text: MANAGER_REPRESENTATION.toJsonText(stored, redactor),
+          shown: { kind: 'manager', id, revision: stored.revision },
+        }),
+      };
+    },
+  });
+}
