@@ -40,6 +40,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
         .argParser(parseDemoHosts)
         .default(demo.fallback),
     )
+    .option('--manager <name>', 'run a manager of bare-metal nodes inside the server, under this name')
     .option('--simulated-agents', 'every host that joins gets a simulated agent in this process, also with --demo none')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
 }

@@ -78,8 +78,10 @@ async function readTokenFile(path: string): Promise<string> {
 function ironicMachines(url: string): IronicMachines {
   if (!URL.canParse(url))
     throw new StartFailure(`"${url}" is not the address of an Ironic, such as http://10.0.0.2:6385.`);
-  const sleep = async (ms: number, signal: AbortSignal): Promise<void> => {
-    await setTimeout(ms, undefined, { signal }).catch(() => undefined); // aborted: whoever sleeps looks at the signal
-  };
   return new IronicMachines(new IronicClient({ url, steadyMs: () => performance.now(), sleep }));
+}
+
+/** Ends early when the signal is aborted: whoever sleeps looks at it. */
+async function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

@@ -73,8 +73,10 @@ describe('the modules together', () => {
       'instance-rebuild',
       'instance-replug',
       'instance-shelve',
+      'manager-drain',
     ]);
     expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
+      'baremetal.managers',
       'conditions',
       'election',
       'liveness',

@@ -63,6 +63,11 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { ...HOST, parts: ['instance-runtime'], conditions: ['its instance runtime fails: x'] },
   ],
   strays: [{ ...HOST, names: ['eth7'], count: 3 }],
+  'manager-lost': [{ manager: 'm1' }, { manager: 'm1', host: 'c1' }],
+  'no-manager-alive': [{}],
+  'nodes-to-take-over': [{ manager: 'm1', nodes: 3 }],
+  'no-other-manager': [{ manager: 'm1', nodes: 3 }],
+  'manager-drain-ended': [{ manager: 'm1' }],
   'mass-silence': [{ site: 'north', silent: 3, hosts: 4 }],
   'tunnel-address-shared': [
     { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },

@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly demo: string;
   /** Hosts that join get simulated agents, also where no host is simulated at the start. */
   readonly simulatedAgents?: boolean;
+  /** A manager of bare-metal nodes that runs inside the server. */
+  readonly manager?: string;
   readonly logLevel: string;
 }
 
@@ -53,7 +55,8 @@ export async function runServer(
     const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
     started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
-    const running = await startDemoAgents(plane, options, log);
+    const fleet = await startDemoAgents(plane, options, log);
+    const running = await startManagerInside(fleet, { options, version, log });
     await announce(plane);
     await runUntilStopped({ ended: running.failed, stop: () => running.stop() }, stop);
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
@@ -102,6 +105,24 @@ function requireReachableAddress({ listen, advertise }: ServeOptions, store: str
   const { host } = parseListenAddress(listen);
   if (store === 'sqlite' || advertise !== undefined || (host !== '0.0.0.0' && host !== '::')) return;
   throw new StartFailure(`Other servers cannot reach this one at ${host}. Name its own address with --advertise.`);
+}
+
+/** It is stopped before the server: its lease is released while there is somebody to release it to. */
+async function startManagerInside(
+  plane: ControlPlane,
+  { options, version, log }: { readonly options: ServeOptions; readonly version: string; readonly log: Logger },
+): Promise<ControlPlane> {
+  const { manager: name, data: dataFolder, tlsCert } = options;
+  if (name === undefined) return plane;
+  const { startEmbeddedManager } = await import('./embedded-manager.ts');
+  const manager = await startEmbeddedManager(plane, { name, dataFolder, version, tlsCert, log });
+  return {
+    ...plane,
+    stop: async () => {
+      await manager.stop();
+      await plane.stop();
+    },
+  };
 }
 
 async function startDemoAgents(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {

@@ -93,7 +93,7 @@ export class ManagerGateway {
     if (journal.fence === undefined) throw new NotHolder();
     const requestedAtMs = clock.nowMs();
     const answered = await this.#acquireLease(manager, request.holder);
-    if (answered.kind === 'refused') return refused(nameTaken(manager, answered.lease?.expiresInMs));
+    if (answered.kind === 'refused') return refuseCall(nameTaken(manager, answered.lease?.expiresInMs));
     const { lease } = answered;
     leases.note(manager, lease, requestedAtMs);
     const command = { ...request, manager, leaseEpoch: lease.epoch, by, nowMs: clock.nowMs() };
@@ -103,7 +103,7 @@ export class ManagerGateway {
     });
     if (outcome.kind === 'accepted') return this.#leaseReply(manager, lease);
     await this.#releaseLease(manager, lease);
-    return refused(outcome.refusal);
+    return refuseCall(outcome.refusal);
   }
 
   /** The same process may have acquired it before: its answer was lost. */
@@ -126,7 +126,7 @@ export class ManagerGateway {
     const requestedAtMs = clock.nowMs();
     const request = { ...this.#leaseRequest(manager, holder), epoch: leaseEpoch };
     const renewed = await journal.store.renewLease(request);
-    if (renewed.kind === 'refused') return refused(leaseLost(manager));
+    if (renewed.kind === 'refused') return refuseCall(leaseLost(manager));
     leases.note(manager, renewed.lease, requestedAtMs);
     return this.#leaseReply(manager, renewed.lease);
   }
@@ -143,7 +143,7 @@ export class ManagerGateway {
     const { manager, by, submit } = caller;
     const command = { manager, holder, leaseEpoch, by, nowMs: clock.nowMs() };
     const outcome = await submit({ why: `manager ${manager} stops`, decide: (fleet) => stopManager(fleet, command) });
-    if (outcome.kind === 'refused') return refused(outcome.refusal);
+    if (outcome.kind === 'refused') return refuseCall(outcome.refusal);
     const lease = await journal.store.readLease(managerLease(manager));
     const isOwn = lease?.holder === holder && lease.epoch === leaseEpoch;
     if (isOwn) await this.#releaseLease(manager, lease);
@@ -195,7 +195,7 @@ export class ManagerGateway {
       const { fleet, fence } = journal;
       if (fence === undefined) throw new NotHolder();
       const denied = denyUnlessTenured(fleet, { ...query, manager }, leases.isLive);
-      if (denied !== undefined) return refused(denied);
+      if (denied !== undefined) return refuseCall(denied);
       const found = this.#composeTasks(manager, how.hash);
       if (found.digest !== query.digest) {
         this.#answeredAtMs.set(manager, clock.nowMs());
@@ -252,6 +252,6 @@ export class ManagerGateway {
   }
 }
 
-function refused(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {
+function refuseCall(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {
   return { kind: 'refused', refusal };
 }

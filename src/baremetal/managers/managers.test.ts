@@ -46,7 +46,7 @@ async function measure(plane: ManagedPlane, what: string, isTrue: () => boolean)
 }
 
 describe('registration', () => {
-  test('one name in any case is one manager, and a live one is not given to another process', async () => {
+  test('baremetal-22: one name in any case is one manager, and a live one is not given to another process', async () => {
     const plane = await planeOf('s1');
     await managersOf(plane, 'Host1');
     const { leaseEpoch, holder } = plane.manager('host1');
@@ -93,7 +93,7 @@ describe('registration', () => {
 });
 
 describe('a manager that is lost', () => {
-  test('is replaced within 20 s: its nodes go to the others in even shares, no other node moves, nothing is done to a machine', async () => {
+  test('baremetal-18: is replaced within 20 s, its nodes go to the others in even shares, no other node moves, nothing is done to a machine', async () => {
     const plane = await planeOf('s1');
     const [first] = await managersOf(plane, 'm1', 'm2', 'm3');
     for (const name of ['m1', 'm2', 'm3']) await plane.give(name, idsOf(100, `${name}-`));
@@ -181,7 +181,7 @@ describe('work on machines', () => {
     expect(plane.node('n1').state).toBe('active');
   });
 
-  test('of a manager that is lost goes on at another, at the step where it was: one deploy', async () => {
+  test('baremetal-16: of a manager that is lost goes on at another, at the step where it was: one deploy', async () => {
     const plane = await planeOf('s1');
     const [first] = await managersOf(plane, 'm1', 'm2');
     await plane.give('m1', ['n1'], { state: 'reserved', power: 'off' });
@@ -197,7 +197,7 @@ describe('work on machines', () => {
     ]);
   });
 
-  test('waits while no manager is alive, and is done by the next one', async () => {
+  test('baremetal-19: waits while no manager is alive, and is done by the next one', async () => {
     const plane = await planeOf('s1');
     const [first] = await managersOf(plane, 'm1');
     await plane.give('m1', ['n1'], { state: 'reserved', power: 'off' });
@@ -249,7 +249,7 @@ describe('a drain', () => {
     return plane.submit((fleet) => drainManager(fleet, command));
   };
 
-  test('gives idle nodes away at once and acts on no machine', async () => {
+  test('baremetal-21: gives idle nodes away at once and acts on no machine', async () => {
     const plane = await planeOf('s1');
     await managersOf(plane, 'm1', 'm2', 'm3');
     await plane.clock.pass(20_000);

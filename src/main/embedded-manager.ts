@@ -1,0 +1,111 @@
+// A manager inside a server: the same program, dialling its own server. Its token is in a file of the data folder; a server that decides makes one
+// where there is none.
+import { X509Certificate } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { createToken, newSecret } from '../access/index.ts';
+import { hashSecret } from '../api/runtime.ts';
+import { startManager, type RunningManager } from '../baremetal/runtime.ts';
+import { isJournalAway } from '../journal/index.ts';
+import { fingerprintsOf } from '../link/index.ts';
+import { realClock } from './clock.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { realIds } from './ids.ts';
+
+export interface EmbeddedManagerOptions {
+  readonly name: string;
+  readonly dataFolder: string;
+  readonly version: string;
+  /** The certificate of the server. */
+  readonly tlsCert?: string | undefined;
+  readonly log: Logger;
+}
+
+const FILE_MODE = 0o600;
+const RETRY_MS = 1000;
+
+export async function startEmbeddedManager(
+  plane: ControlPlane,
+  options: EmbeddedManagerOptions,
+): Promise<Pick<RunningManager, 'stop'>> {
+  const { version, tlsCert, log } = options;
+  const name = options.name.toLowerCase();
+  const over = new AbortController();
+  const known: { secret?: string } = {};
+  const finding = findSecret(plane, { ...options, name }, known, over.signal);
+  const certificate = tlsCert === undefined ? undefined : new X509Certificate(await readFile(tlsCert));
+  const running = startManager({
+    ...{ name, version, log, clock: realClock, random: Math.random },
+    holder: realIds().next('manager'),
+    servers: [plane.url],
+    token: () => known.secret,
+    // Its own server, on this machine.
+    insecure: true,
+    pins: certificate === undefined ? [] : [fingerprintsOf(certificate).publicKey],
+  });
+  return {
+    stop: async () => {
+      over.abort('stopped');
+      await running.stop();
+      await finding;
+    },
+  };
+}
+
+async function findSecret(
+  plane: ControlPlane,
+  { name, dataFolder, log }: EmbeddedManagerOptions,
+  known: { secret?: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const path = join(dataFolder, `manager-${name}-token`);
+  for (let isFirst = true; !signal.aborted; isFirst = false) {
+    const secret = (await readIfThere(path)) ?? (await makeSecret(plane, name, path));
+    if (secret !== undefined) {
+      known.secret = secret;
+      return;
+    }
+    if (isFirst)
+      log.warn(
+        { manager: name, path },
+        'the manager waits for its token: put one there, or let this server decide once',
+      );
+    await realClock.sleep(RETRY_MS, signal);
+  }
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Undefined while another server decides. */
+async function makeSecret({ journal }: ControlPlane, manager: string, path: string): Promise<string | undefined> {
+  if (journal.fence === undefined) return undefined;
+  const { id, secret, hash } = newSecret({ ids: realIds(), hash: hashSecret });
+  const by = `manager ${manager}`;
+  const token = {
+    id,
+    name: by,
+    role: 'manager' as const,
+    manager,
+    hash,
+    createdAtMs: realClock.nowMs(),
+    createdBy: by,
+  };
+  try {
+    const why = 'a manager starts with this server';
+    const outcome = await journal.submit({ by, why, decide: (fleet) => createToken(fleet, token) });
+    if (outcome.kind === 'refused') throw new Error(outcome.refusal.message);
+  } catch (error) {
+    if (isJournalAway(error)) return undefined;
+    throw error;
+  }
+  await writeFile(path, `${secret}\n`, { mode: FILE_MODE });
+  return secret;
+}
