@@ -85,6 +85,25 @@ export function readResource<K extends string, D extends AnyDoc>(
     : renderResource(representation, stored, { sight });
 }
 
+const CONFLICT = 409;
+
+/** What is refused at odds with the state, and changed something all the same: the form is that of every other problem. */
+export function problemAnswer(
+  { code, message, facts }: Pick<Refusal, 'code' | 'message' | 'facts'>,
+  requestId: string,
+): Answer {
+  const body = {
+    ...facts,
+    type: `urn:muster:problem:${code}`,
+    title: 'Conflict',
+    status: CONFLICT,
+    detail: message,
+    code,
+    requestId,
+  };
+  return { kind: 'answer', status: CONFLICT, type: 'application/problem+json; charset=utf-8', body };
+}
+
 export function refusalAnswer(refusal: Refusal): RefusalAnswer {
   return { kind: 'refuse', refusal };
 }

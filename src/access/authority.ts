@@ -4,7 +4,7 @@
 import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
 import { lifetimeTrouble } from './decide.ts';
 import { TOKEN, type Token, type TokenId } from './model.ts';
-import { permits, ROLES, type Access, type Caller } from './role.ts';
+import { permits, ROLES, type Access, type Caller, type Role } from './role.ts';
 
 /** What a route asks of its caller. */
 export interface Demand {
@@ -12,6 +12,8 @@ export interface Demand {
   readonly scope?: 'fleet' | 'site';
   /** Whether a caller that is bound to a project has anything to do here. */
   readonly forProjects?: true;
+  /** Whether a manager of bare-metal nodes may, beside people. */
+  readonly forManagers?: true;
 }
 
 export type StoredToken = Stored<'token', Token>;
@@ -103,11 +105,11 @@ function isSameCaller(one: Token, other: Token): boolean {
 /** Why a caller that is who it says may not do this. */
 export function denyUnlessSufficient(
   caller: Caller,
-  { access, scope, forProjects }: Demand,
+  { access, scope, forProjects, forManagers }: Demand,
   named: NamedByPath = {},
 ): Refusal | undefined {
-  if (!permits(caller, access)) {
-    const message = `This route is for ${rolesText(access)}; your token has the role "${caller.role}". Use a token with the right role.`;
+  if (!permits(caller, access) && !(forManagers === true && permits(caller, 'manager'))) {
+    const message = `This route is for ${rolesText(access, forManagers)}; your token has the role "${caller.role}". Use a token with the right role.`;
     return { kind: 'forbidden', code: 'role-insufficient', message };
   }
   if (caller.site !== undefined && scope !== 'site') {
@@ -124,14 +126,20 @@ export function denyUnlessSufficient(
   }
   // Names of managers are compared in lower case, as everywhere.
   if (caller.manager !== undefined && named.manager !== undefined && named.manager.toLowerCase() !== caller.manager) {
-    const message = `Your token speaks for manager "${caller.manager}" and no other. Use the token of "${named.manager}", or ask an administrator for one.`;
-    return { kind: 'forbidden', code: 'other-manager', message };
+    return otherManager(caller.manager, named.manager);
   }
   return undefined;
 }
 
+/** Also for managers that are named elsewhere than in the path. */
+export function otherManager(own: string, named: string): Refusal {
+  const message = `Your token speaks for manager "${own}" and no other. Use the token of "${named}", or ask an administrator for one.`;
+  return { kind: 'forbidden', code: 'other-manager', message };
+}
+
 /** The roles that a route takes: those of people include those below them. */
-function rolesText(access: Access): string {
-  const allowed = ROLES.filter((role) => permits({ name: '', role }, access)).map((role) => `"${role}"`);
+function rolesText(access: Access, forManagers: true | undefined): string {
+  const isAllowed = (role: Role): boolean => permits({ name: '', role }, access) || (forManagers === true && role === 'manager');
+  const allowed = ROLES.filter(isAllowed).map((role) => `"${role}"`);
   return `the role${allowed.length > 1 ? 's' : ''} ${allowed.join(', ')}`;
 }

@@ -1,10 +1,11 @@
-export { answer, documentRef, noSuch, readResource, refusalAnswer, renderCommitted } from './answer.ts';
+export { answer, documentRef, noSuch, problemAnswer, readResource, refusalAnswer, renderCommitted } from './answer.ts';
 export {
   callerOfToken,
   denyUnlessAuthorized,
   denyUnlessSufficient,
   findTokenTrouble,
   findTroubleOf,
+  otherManager,
   refuseToken,
 } from './authority.ts';
 export type { Authority, NamedByPath, StoredToken } from './authority.ts';

@@ -103,6 +103,11 @@ export interface Write<A = unknown> {
    * lacked, in slices. Answers the same write with it, which is submitted next, or why it cannot be done.
    */
   readonly prepare?: () => Promise<Write<A> | Refusal>;
+  /**
+   * After the commit: waits for what it began, for a moment at most, and answers how things stand then. Undefined leaves the answer of the
+   * commit, which is also what a repetition with the same key is answered.
+   */
+  readonly settle?: (committed: Answer) => Promise<Answer | undefined>;
 }
 
 /** What an answer is made from again, beside the request. */
@@ -167,6 +172,8 @@ export interface RouteFields {
   readonly scope?: 'fleet' | 'site';
   /** Set where a caller that is bound to a project has something to do, and is shown its own. */
   readonly forProjects?: true;
+  /** Set where a manager of bare-metal nodes has something to do beside people. */
+  readonly forManagers?: true;
   /**
    * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or tell the caller
    * to go there itself (`misdirect`, 421).

@@ -39,6 +39,8 @@ const ROLE_SENTENCES: Readonly<Record<Route['access'], string>> = {
   manager: "Needs a manager's own token.",
 };
 
+const MANAGERS_TOO = " A manager's own token does as well.";
+
 export function describeApi(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of [...routes].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))) {
@@ -83,7 +85,7 @@ function describeOperation(route: Route): object {
     operationId: operationId(route),
     tags: [route.tag],
     summary: route.about,
-    description: `${ROLE_SENTENCES[route.access]}${scope}`,
+    description: `${ROLE_SENTENCES[route.access]}${route.forManagers === true ? MANAGERS_TOO : ''}${scope}`,
     security: route.access === 'public' ? [] : [{ bearer: [] }, { header: [] }],
     parameters: [...parametersOf('path', route.params), ...parametersOf('query', route.query), ...headerFields(route)],
     ...(route.body !== undefined && {

@@ -56,6 +56,7 @@ export class HttpProblem extends Error {
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="muster"' };
 
 const STATUS_OF: Readonly<Record<Refusal['kind'], number>> = {
+  malformed: 400,
   invalid: 422,
   'not-found': 404,
   conflict: 409,

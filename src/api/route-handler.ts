@@ -149,7 +149,11 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
     if (outcome.kind === 'refused')
       return replies.sendProblem(reply, refusalProblem(limitRefusal(outcome.refusal, asking)));
     const written = outcome.answer;
-    if (written.kind === 'written') return replies.sendAnswer(reply, written.answer, outcome.revision);
+    if (written.kind === 'written') {
+      const settled = await write.settle?.(written.answer);
+      if (settled !== undefined) return replies.sendAnswer(reply, settled, world.journal.fleet.revision);
+      return replies.sendAnswer(reply, written.answer, outcome.revision);
+    }
     const path = request.url.split('?', 1)[0] ?? '';
     return replies.sendAnswer(
       reply,

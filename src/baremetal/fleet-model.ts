@@ -6,19 +6,32 @@ import { MANAGED_NODES } from './managers/managed-nodes.ts';
 import { MANAGER_TASKS } from './managers/manager-tasks.ts';
 import { NODE_INDEX } from './matching/node-index.ts';
 import {
+  ALLOCATING_RESERVATIONS,
   MANAGER,
   MANAGERS_BY_HOST,
   NODE,
+  NODES_BY_CLAIM,
   NODES_BY_INSTANCE,
   NODES_BY_MANAGER,
+  NODES_BY_NAME,
   NODES_BY_SITE,
   RESERVATION,
 } from './model.ts';
 import { NODE_INVARIANTS } from './nodes/invariants.ts';
+import { UNUSED_NODES } from './reservations/unused.ts';
+import { RESERVATION_INVARIANTS } from './reservations/invariants.ts';
 
 export const baremetalModel: Model = {
   kinds: [NODE, RESERVATION, MANAGER],
-  indexes: [NODES_BY_MANAGER, NODES_BY_INSTANCE, NODES_BY_SITE, MANAGERS_BY_HOST],
-  projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS],
-  invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS],
+  indexes: [
+    NODES_BY_MANAGER,
+    NODES_BY_INSTANCE,
+    NODES_BY_SITE,
+    NODES_BY_CLAIM,
+    NODES_BY_NAME,
+    MANAGERS_BY_HOST,
+    ALLOCATING_RESERVATIONS,
+  ],
+  projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],
+  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS],
 };

@@ -140,6 +140,24 @@ export type MatchStage = (typeof MATCH_STAGES)[number];
 
 const STAGE_COUNT = Type.Object({ stage: Type.Enum(MATCH_STAGES), left: Type.Integer({ minimum: 0 }) }, CLOSED);
 
+/** No more nodes are tried for one reservation: in so short a time others have them all. */
+export const TRIED_NODES_MAX = 100;
+
+const ALLOCATION = Type.Object(
+  {
+    /** Of its manager, when it was asked for. */
+    managerEpoch: Type.Integer({ minimum: 1 }),
+    /** Of going through the nodes that match, from 1. */
+    round: Type.Integer({ minimum: 1 }),
+    /** Lost to others in this round. */
+    tried: Type.Array(Type.String(), { maxItems: TRIED_NODES_MAX }),
+    /** All that were lost. */
+    lost: Type.Integer({ minimum: 0 }),
+  },
+  CLOSED,
+);
+export type Allocation = Static<typeof ALLOCATION>;
+
 /** A failed reservation can be read for a day. */
 const FAILED_KEPT_MS = 24 * 3600 * 1000;
 
@@ -148,6 +166,8 @@ export const RESERVATION_SCHEMA = Type.Object(
     instance: Type.String(),
     manager: Type.String(),
     project: Type.Optional(Type.String()),
+    /** Only nodes of this site: whoever asked is bound to it. */
+    site: Type.Optional(Type.String()),
     state: Type.Enum(RESERVATION_STATES),
     /** Over the request without the manager, keys in order: a repeat is told from another request by it. */
     digest: Type.String(),
@@ -159,6 +179,12 @@ export const RESERVATION_SCHEMA = Type.Object(
     nodeEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
     /** The traits that were asked for. */
     traits: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
+    /** Its inventory holds a claim for it, which has to be given back. */
+    claimed: Type.Optional(Type.Literal(true)),
+    /** What claims its node, or releases it. */
+    operation: Type.Optional(Type.String()),
+    /** While it allocates: the claim of a node is asked outside. */
+    allocation: Type.Optional(ALLOCATION),
     reason: Type.Optional(Type.Object({ code: Type.String(), message: Type.String({ maxLength: 1000 }) }, CLOSED)),
     /** Candidates left after each stage. */
     stages: Type.Optional(Type.Array(STAGE_COUNT, { maxItems: MATCH_STAGES.length })),
@@ -226,6 +252,8 @@ export function managerLease(name: string): string {
   return `manager/${name}`;
 }
 
+const NO_KEYS: readonly string[] = [];
+
 export const NODES_BY_MANAGER: Index<'node', Node> = {
   name: 'nodes-by-manager',
   kind: NODE,
@@ -236,6 +264,27 @@ export const NODES_BY_INSTANCE: Index<'node', Node> = {
   name: 'nodes-by-instance',
   kind: NODE,
   keysOf: (doc) => (doc.instance === undefined ? [] : [doc.instance]),
+};
+
+/** Nodes whose inventory is asked for a reservation, or is to take a claim back. */
+export const NODES_BY_CLAIM: Index<'node', Node> = {
+  name: 'nodes-by-claim',
+  kind: NODE,
+  keysOf: (doc) => (doc.claimedFor === undefined ? NO_KEYS : [doc.claimedFor]),
+};
+
+/** Those that an inventory knows by another name than their id. */
+export const NODES_BY_NAME: Index<'node', Node> = {
+  name: 'nodes-by-name',
+  kind: NODE,
+  keysOf: (doc) => (doc.name === undefined || doc.state === 'removed' ? NO_KEYS : [doc.name]),
+};
+
+/** Reservations whose claim is asked outside. */
+export const ALLOCATING_RESERVATIONS: Index<'reservation', Reservation> = {
+  name: 'allocating-reservations',
+  kind: RESERVATION,
+  keysOf: (doc) => (doc.state === 'allocating' ? ['allocating'] : NO_KEYS),
 };
 
 export const NODES_BY_SITE: Index<'node', Node> = {

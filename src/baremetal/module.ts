@@ -1,8 +1,27 @@
 // The Module value of bare metal: everything that it contributes to the program.
-import { contribute, provide, provideController, type DocumentMetric, type Module } from '../composition/index.ts';
+import {
+  contribute,
+  hideKind,
+  provide,
+  provideController,
+  type DocumentMetric,
+  type Module,
+} from '../composition/index.ts';
+import { noProject, wholeFleet } from '../access/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
+import { BUILDERS } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
+import { baremetalBuild } from './builder/build-operation.ts';
+import { baremetalDelete, baremetalRelease } from './builder/delete-operation.ts';
+import { nodeBuilder } from './builder/node-builder.ts';
+import { baremetalPower } from './builder/power-operation.ts';
+import { builderSentences } from './builder/sentences.ts';
 import { capacityRoute } from './capacity/routes.ts';
+import { SimulatedInventory } from './drivers/simulated/inventory-driver.ts';
+import { MACHINE, simulatedModel } from './drivers/simulated/model.ts';
+import { CALL_REPRESENTATION, FAULT_REPRESENTATION } from './drivers/simulated/representations.ts';
+import { simulatedInventoryRoutes } from './drivers/simulated/routes.ts';
+import { SIMULATED_INVENTORY } from './drivers/simulated/settings.ts';
 import { baremetalModel } from './fleet-model.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
@@ -10,13 +29,32 @@ import { managerEvacuator } from './managers/evacuator.ts';
 import { ManagerGateway } from './managers/gateway.ts';
 import { ManagerLeases } from './managers/leases.ts';
 import { managerRoutes } from './managers/routes.ts';
+import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
 import { MANAGERS } from './managers/settings.ts';
-import { bucketOf, MANAGER, NODE, NODES_BY_SITE, type Manager, type Node } from './model.ts';
+import {
+  bucketOf,
+  MANAGER,
+  NODE,
+  NODES_BY_SITE,
+  RESERVATION,
+  type Manager,
+  type Node,
+  type Reservation,
+} from './model.ts';
+import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
+import { ClaimModesController } from './reservations/claim-modes-controller.ts';
+import { reservationClaim } from './reservations/claim-operation.ts';
+import { CLAIMS_DRIVER } from './reservations/claim-order.ts';
+import { ClaimsDriver } from './reservations/claims-driver.ts';
+import { reservationRelease } from './reservations/release-operation.ts';
+import { RESERVATION_REPRESENTATION } from './reservations/representation.ts';
+import { reservationRoutes } from './reservations/routes.ts';
+import { reservationSentences } from './reservations/sentences.ts';
+import { UnusedReservationsController } from './reservations/unused-controller.ts';
 import { nodeRoutes } from './nodes/routes.ts';
-import { MANAGER_REPRESENTATION, NODE_REPRESENTATION, RESERVATION_REPRESENTATION } from './representations.ts';
 import { baremetalSentences } from './sentences.ts';
-import { MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
+import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };
 
@@ -36,16 +74,48 @@ const MANAGERS_METRIC: DocumentMetric<Manager> = {
   labelsOf: (doc) => [doc.state],
 };
 
+const RESERVATIONS_METRIC: DocumentMetric<Reservation> = {
+  name: 'muster_reservations',
+  help: 'Reservations of bare-metal nodes by state',
+  kind: RESERVATION,
+  labels: ['state'],
+  labelsOf: (doc) => [doc.state],
+};
+
 export const baremetalModule: Module = {
   name: 'baremetal',
-  models: () => [baremetalModel],
-  settings: [MANAGERS],
-  operationKinds: () => [managerDrainKind],
-  contributions: [contribute(SITE_USES, NODES_OF_SITE), contribute(EVACUATORS, managerEvacuator)],
-  sentences: [baremetalSentences, managerSentences],
-  representations: () => [NODE_REPRESENTATION, RESERVATION_REPRESENTATION, MANAGER_REPRESENTATION],
-  metrics: [NODES_METRIC, MANAGERS_METRIC],
+  models: () => [baremetalModel, simulatedModel],
+  settings: [MANAGERS, SIMULATED_INVENTORY],
+  operationKinds: () => [
+    managerDrainKind,
+    reservationClaim,
+    reservationRelease,
+    baremetalBuild,
+    baremetalDelete,
+    baremetalRelease,
+    baremetalPower,
+  ],
+  contributions: [
+    contribute(SITE_USES, NODES_OF_SITE),
+    contribute(EVACUATORS, managerEvacuator),
+    contribute(BUILDERS, nodeBuilder),
+  ],
+  sentences: [baremetalSentences, managerSentences, builderSentences, reservationSentences],
+  representations: () => [
+    NODE_REPRESENTATION,
+    RESERVATION_REPRESENTATION,
+    MANAGER_REPRESENTATION,
+    FAULT_REPRESENTATION,
+    CALL_REPRESENTATION,
+  ],
+  hiddenKinds: [hideKind(MACHINE, { siteOf: wholeFleet, projectOf: noProject })],
+  metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
   services: [
+    provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),
+    provideController(
+      CLAIM_MODES,
+      (runtime) => new ClaimModesController({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
+    ),
     provide(MANAGER_LEASES, ({ environment: { clock } }) => new ManagerLeases(clock)),
     provideController(MANAGER_GATEWAY, (runtime) => {
       const { environment, composition } = runtime;
@@ -64,6 +134,19 @@ export const baremetalModule: Module = {
       leases: runtime.get(MANAGER_LEASES),
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
+    new UnusedReservationsController(runtime.environment),
   ],
-  routes: (runtime) => [...nodeRoutes, capacityRoute, ...managerRoutes(runtime.get(MANAGER_GATEWAY))],
+  drivers: (runtime) => ({
+    [CLAIMS_DRIVER]: new ClaimsDriver({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
+  }),
+  routes: (runtime) => {
+    const { isLive: isLeaseLive } = runtime.get(MANAGER_LEASES);
+    return [
+      ...nodeRoutes,
+      capacityRoute,
+      ...reservationRoutes({ claimModeOf: runtime.get(CLAIM_MODES).modeOf, isLeaseLive }),
+      ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
+      ...simulatedInventoryRoutes((fleet, call) => denyUnlessManages(fleet, { ...call, isLeaseLive })),
+    ];
+  },
 };

@@ -1,12 +1,13 @@
 // Nodes for tests, in compact form, and a fleet that holds every invariant of this module after each commit.
 import { expect } from 'vitest';
-import { accessModel } from '../access/index.ts';
-import { alarmsModel } from '../alarms/index.ts';
-import { Fleet, idOf, put, Registry, type AppliedChange, type Change } from '../fleet/index.ts';
+import { Fleet, idOf, put, Registry, type AppliedChange, type Change, type Model } from '../fleet/index.ts';
+import { MODELS as INSTANCE_MODELS } from '../instances/reference-fixture.ts';
 import type { Decision } from '../journal/index.ts';
-import { SITE, sitesModel } from '../sites/index.ts';
+import { operationsModel } from '../operations/index.ts';
+import { SITE } from '../sites/index.ts';
 import { baremetalModel } from './fleet-model.ts';
-import { NODE, type Node } from './model.ts';
+import { NODE, RESERVATION, type Node } from './model.ts';
+import { NODE_INVARIANTS } from './nodes/invariants.ts';
 import type { StoredNode } from './nodes/transitions.ts';
 
 export const BY = { by: 'test', nowMs: 7 };
@@ -42,24 +43,32 @@ export function putNode(id: string, facts: Partial<Node> = {}): Change {
   return put(NODE, idOf(NODE, id), node(facts));
 }
 
+/** The reservation of a node in use, as it is once it was made. */
+export function putReservationOf(id: string, { instance = '', manager = '', epoch }: Partial<Node>): Change {
+  return put(RESERVATION, idOf(RESERVATION, instance), {
+    ...{ instance, manager, state: 'active', digest: '', request: {}, ignored: [], node: id, nodeEpoch: epoch ?? 1 },
+    ...{ createdAtMs: 0, changedBy: 'test', changedAtMs: 0 },
+  });
+}
+
 export function putSite(name: string): Change {
   return put(SITE, idOf(SITE, name), { name, changedBy: 'test', changedAtMs: 0 });
 }
 
-const MODELS = [accessModel, alarmsModel, sitesModel, baremetalModel];
+export const MODELS: readonly Model[] = [...INSTANCE_MODELS, baremetalModel];
 
 export function newFleet(...changes: readonly Change[]): Fleet {
-  const fleet = new Fleet(new Registry(MODELS));
+  const fleet = new Fleet(new Registry([operationsModel, ...MODELS]));
   if (changes.length > 0) commit(fleet, ...changes);
   return fleet;
 }
 
-/** Each document is valid, and no invariant is broken. */
+/** Each document is valid, and no invariant of nodes is broken: their reservations are not there. */
 export function commit(fleet: Fleet, ...changes: readonly Change[]): readonly AppliedChange[] {
   for (const { kind, doc } of changes)
     if (doc !== null) expect(fleet.registry.kinds.get(kind)?.check(doc)).toBe(undefined);
   const applied = fleet.apply(fleet.revision + 1, changes);
-  expect(fleet.registry.invariants.flatMap(({ check }) => check(fleet, applied))).toEqual([]);
+  expect(NODE_INVARIANTS.flatMap(({ check }) => check(fleet, applied))).toEqual([]);
   return applied;
 }
 

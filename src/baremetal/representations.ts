@@ -1,22 +1,9 @@
-// The API representations of nodes, reservations and managers. A project sees the nodes that it owns or leases, its own reservations, and no managers:
-// who acts on a machine is not its concern.
+// The API representations of nodes and managers. A project sees the nodes that it owns or leases, and no managers: who acts on a
+// machine is not its concern.
 import { Type } from 'typebox';
 import { defineRepresentation, noProject, optionalFields, type Redactor } from '../access/index.ts';
-import { idOf, type FleetReader } from '../fleet/index.ts';
 import { MANAGER_CAPACITY_FIELDS } from './capacity/capacity.ts';
-import {
-  bucketOf,
-  BUCKETS,
-  MANAGER,
-  MANAGER_SCHEMA,
-  NODE,
-  NODE_SCHEMA,
-  RESERVATION,
-  RESERVATION_SCHEMA,
-  type Manager,
-  type Node,
-  type Reservation,
-} from './model.ts';
+import { bucketOf, BUCKETS, MANAGER, MANAGER_SCHEMA, NODE, NODE_SCHEMA, type Manager, type Node } from './model.ts';
 import { findWarnings } from './nodes/warnings.ts';
 
 export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
@@ -52,20 +39,6 @@ function redactNode(doc: Node, sight: Redactor): Node {
     }),
     ...(fault !== undefined && { fault: { ...fault, message: sight.redactText(fault.message) } }),
   };
-}
-
-export const RESERVATION_REPRESENTATION = defineRepresentation<'reservation', Reservation>({
-  kind: RESERVATION,
-  siteOf: siteOfReservation,
-  projectOf: (doc) => doc.project,
-  redact: (doc, sight) => ({ ...doc, manager: sight.redactText(doc.manager) }),
-  fields: RESERVATION_SCHEMA.properties,
-});
-
-/** The site of its node; without one, that of the manager which asked. */
-function siteOfReservation({ node, manager }: Reservation, fleet: FleetReader): string | undefined {
-  const found = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node));
-  return (found ?? fleet.get(MANAGER, idOf(MANAGER, manager)))?.doc.site;
 }
 
 export const MANAGER_REPRESENTATION = defineRepresentation<'manager', Manager>({

@@ -1,8 +1,15 @@
 // Service keys of bare metal: running parts that its own modules, and others, get by their names.
 import { serviceKey } from '../composition/index.ts';
+import type { Inventory } from './drivers/inventory.ts';
 import type { ManagerGateway } from './managers/gateway.ts';
 import type { ManagerLeases } from './managers/leases.ts';
+import type { InventoryName } from './model.ts';
+import type { ClaimModesController } from './reservations/claim-modes-controller.ts';
 
 /** What the store said of the managers' leases. */
 export const MANAGER_LEASES = serviceKey<ManagerLeases>('manager-leases');
 export const MANAGER_GATEWAY = serviceKey<ManagerGateway>('manager-gateway');
+/** What knows the machines, by name: at the server that decides, nodes are listed and claimed through it. */
+export const INVENTORIES = serviceKey<ReadonlyMap<InventoryName, Inventory>>('node-inventories');
+/** How each inventory has claims made. */
+export const CLAIM_MODES = serviceKey<ClaimModesController>('node-claim-modes');

@@ -64,6 +64,8 @@ export function mergeChanges(changes: readonly Change[]): Change[] {
 /** The answer to a request that is understood and not carried out. It is returned, never thrown. */
 export interface Refusal {
   readonly kind:
+    /** The form is wrong, in a way that no schema says. */
+    | 'malformed'
     | 'invalid'
     | 'not-found'
     | 'conflict'

@@ -1,5 +1,20 @@
+export { BUILDERS } from './builder.ts';
+export type {
+  Builder,
+  CreatedInstances,
+  DeleteInstances,
+  NodeStatus,
+  PowerAction,
+  Preview,
+  SwitchPower,
+} from './builder.ts';
+export { beginInstanceOperation } from './instance-operation.ts';
 export { createInstances } from './build/create.ts';
 export type { CreateInstances } from './build/create.ts';
+export { releaseHoldings } from './build/failure.ts';
+export { decideInParts, requestedInstanceAt } from './build/parts.ts';
+export { composeInstance, composePorts } from './build/request.ts';
+export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/request.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
 export { deleteInstances } from './delete/request.ts';
 export { copyOf, roleOfCopy } from './delete/clean.ts';

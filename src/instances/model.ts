@@ -109,7 +109,7 @@ export const INSTANCE_TRANSITIONS: Readonly<Record<InstanceState, readonly Insta
 };
 
 /** The cause of a failed try, with what it excludes: nothing more is tried there for this build. */
-export const EXCLUSION_SCOPES = ['host', 'pool', 'none'] as const;
+export const EXCLUSION_SCOPES = ['host', 'pool', 'node', 'none'] as const;
 
 const ATTEMPT = Type.Object(
   {

@@ -74,9 +74,16 @@ describe('the modules together', () => {
       'instance-replug',
       'instance-shelve',
       'manager-drain',
+      'reservation-claim',
+      'reservation-release',
+      'baremetal-build',
+      'baremetal-delete',
+      'baremetal-release',
+      'baremetal-power',
     ]);
     expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
       'baremetal.managers',
+      'baremetal.simulated',
       'conditions',
       'election',
       'liveness',

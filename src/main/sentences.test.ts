@@ -11,6 +11,9 @@ const HOST = { host: 'c1' };
 const WEB = { instance: 'web' };
 const ON_C1 = { ...WEB, ...HOST };
 const SERVICE = { service: 'nat:edge' };
+const NODE = { node: 'n1' };
+const ON_N1 = { ...WEB, ...NODE, epoch: 3 };
+const MANAGER = { manager: 'm1' };
 const PEER = { peer: 'c2', host: 'c1' };
 
 /** Codes that carry their message with them. */
@@ -31,6 +34,33 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { failed: 1, done: 0, failedFor: 'instance-gone', ...WEB },
     { failed: 2, done: 0, failedFor: 'deadline-passed', waitedFor: 'agent-not-connected', ...HOST },
   ],
+  'manager-lost': [MANAGER, { ...MANAGER, ...HOST }],
+  'no-manager-alive': [{}, WEB],
+  'nodes-to-take-over': [{ ...MANAGER, nodes: 3 }],
+  'no-other-manager': [{ ...MANAGER, nodes: 3 }],
+  'manager-drain-ended': [MANAGER],
+  'node-connecting': [ON_N1],
+  'node-deploying': [ON_N1],
+  'node-disconnecting': [ON_N1],
+  'node-cleaning': [ON_N1],
+  'node-powering-on': [ON_N1],
+  'node-powering-off': [ON_N1],
+  'node-rebooting': [ON_N1],
+  'node-unmanaged': [{ ...ON_N1, ...MANAGER }],
+  'reservation-retried': [{ ...WEB, why: 'manager-draining', text: 'Manager "m1" drains.' }],
+  'clean-retried': [{ ...ON_N1, tries: 1, text: 'the disk is stuck' }],
+  'power-retried': [{ ...ON_N1, tries: 1, text: 'power-failed' }],
+  'power-failed': [{ ...WEB, ...NODE, text: 'power-failed' }],
+  'node-gone': [WEB],
+  'node-clean-failed': [{ ...WEB, ...NODE, text: 'the disk is stuck' }],
+  'no-match': MESSAGE,
+  'deploy-failed': MESSAGE,
+  'connect-failed': MESSAGE,
+  'nodes-contended': [{ ...WEB, lost: 4 }],
+  'reservation-failed': [{ ...WEB, because: 'No node is left.' }],
+  'claim-given-back': [WEB],
+  'inventory-silent': [{ inventory: 'ironic' }],
+  'inventory-not-configured': [{ inventory: 'ironic' }],
   'driver-silent': [{}],
   'internal-error': [{ detail: 'no driver "x"' }],
   'history-diverged': [
@@ -63,11 +93,6 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { ...HOST, parts: ['instance-runtime'], conditions: ['its instance runtime fails: x'] },
   ],
   strays: [{ ...HOST, names: ['eth7'], count: 3 }],
-  'manager-lost': [{ manager: 'm1' }, { manager: 'm1', host: 'c1' }],
-  'no-manager-alive': [{}],
-  'nodes-to-take-over': [{ manager: 'm1', nodes: 3 }],
-  'no-other-manager': [{ manager: 'm1', nodes: 3 }],
-  'manager-drain-ended': [{ manager: 'm1' }],
   'mass-silence': [{ site: 'north', silent: 3, hosts: 4 }],
   'tunnel-address-shared': [
     { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },

@@ -255,6 +255,15 @@ export const TABLE: Readonly<Record<string, Row>> = {
     who: AGENT,
     body: { service: 'nat:edge', operation: 'op-1', phase: 'syncing', waitMs: 0 },
   },
+  'GET /api/v1/reservations': { who: forProjects(SEE_LIST, '+ + +') },
+  'GET /api/v1/reservations/:id': { who: `${forProjects(SEE_SITE, '+ + 0')}  +` },
+  // Names a site or a project of one's own by itself; a manager asks for itself.
+  'POST /api/v1/reservations': {
+    who: '? ? ? ?  - + +  - + + +  - - -  - + +  +',
+    body: { instance_uuid: 'new', manager: 'm1' },
+  },
+  // What is not there, or not one's own, is released: the answer is the same as to a repetition.
+  'DELETE /api/v1/reservations/:id': { who: '? ? ? ?  - + +  - + + +  - - -  - + +  +' },
   'GET /api/v1/managers': { who: SEE_LIST },
   'GET /api/v1/managers/:manager': { who: SEE_SITE },
   'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },

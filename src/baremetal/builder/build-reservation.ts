@@ -47,6 +47,11 @@ function findOwnInstance(fleet: FleetReader, id: string): StoredInstance | undef
   return instance?.doc.builder === BARE_METAL ? instance : undefined;
 }
 
+/** Whether its build or its deletion sees to its reservation. */
+export function isOwnInstance(fleet: FleetReader, id: string): boolean {
+  return findOwnInstance(fleet, id) !== undefined;
+}
+
 function isAwaited(fleet: FleetReader, { id, doc }: StoredInstance, { manager, build = '' }: BuildRequest): boolean {
   const item = fleet.get(ITEM, idOf(ITEM, build))?.doc;
   return (
@@ -70,16 +75,18 @@ export interface TakeForBuild {
 
 export type TakenForBuild =
   | { readonly kind: 'taken'; readonly changes: readonly Change[] }
-  /** Another node may do. */
-  | { readonly kind: 'fault'; readonly code: 'not-wired' | 'addresses-exhausted'; readonly network: string };
+  /** Another node may do, unless the build has ended. */
+  | { readonly kind: 'fault'; readonly code: 'not-wired' | 'addresses-exhausted' | 'build-ended' };
 
 /** What belongs to the commit that gives a node to an instance of Muster's: its ports get their addresses and are bound, and it is on the node. */
 export function takeForBuild(fleet: FleetReader, { instance: id, node, by, nowMs }: TakeForBuild): TakenForBuild {
   const instance = findOwnInstance(fleet, id);
   if (instance === undefined) return { kind: 'taken', changes: [] };
+  // The inventory answered after the build had ended.
+  if (instance.doc.state !== 'building') return { kind: 'fault', code: 'build-ended' };
   const { site, physicalNetworks } = node.doc;
   const bound = bindPortsToNode(fleet, portsOf(fleet, instance.doc), { node: node.id, physicalNetworks, by, nowMs });
-  if (bound.kind === 'fault') return { kind: 'fault', code: bound.code, network: bound.network };
+  if (bound.kind === 'fault') return { kind: 'fault', code: bound.code };
   const pools = bound.ports.map(({ doc }) => `segment:${doc.binding?.segment ?? ''}`);
   const doc: Instance = {
     ...instance.doc,
@@ -95,7 +102,7 @@ export function takeForBuild(fleet: FleetReader, { instance: id, node, by, nowMs
 
 export function editLastAttempt({ attempts }: Instance, edit: Partial<Attempt>): Attempt[] {
   const last = attempts.at(-1);
-  return last === undefined ? [] : attempts.with(-1, { ...last, ...edit });
+  return last === undefined ? [] : [...attempts.slice(0, -1), { ...last, ...edit }];
 }
 
 function ownInstance(instance: string): Refusal {

@@ -8,7 +8,7 @@ import { MANAGER, NODE, type Manager } from '../model.ts';
 import { acquireNodes } from './acquire.ts';
 import { drainManager, managerDrainKind, undrainManager } from './drain.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
-import { DRAINING, KINDS, MODELS, newFleet, putManager, putOwned } from './managers-fixture.ts';
+import { DRAINING, KINDS, MODELS, newFleet, putManager, putOwned, putReserved } from './managers-fixture.ts';
 
 const managerOf = (fleet: FleetReader, name = 'm1'): Manager | undefined =>
   fleet.get(MANAGER, idOf(MANAGER, name))?.doc;
@@ -30,7 +30,7 @@ torture({
   kind: managerDrainKind,
   prepare: [
     ...[putManager('m1'), putManager('m2'), putManager('m3')],
-    ...Array.from({ length: 9 }, (_, nth) => putOwned(`n${nth}`, 'm1')),
+    ...Array.from({ length: 9 }, (_, nth) => putReserved(`n${nth}`, 'm1')).flat(),
   ],
   start: (operation, nowMs) => ({
     by: 'test',

@@ -81,7 +81,7 @@ function openDrainItems(fleet: FleetReader, manager: string): Iterable<StoredIte
 }
 
 /** The operation that drains a manager now. */
-export function openDrainOf(fleet: FleetReader, manager: string): OperationId | undefined {
+function openDrainOf(fleet: FleetReader, manager: string): OperationId | undefined {
   for (const { doc } of openDrainItems(fleet, manager)) {
     const operation = fleet.get(OPERATION, idOf(OPERATION, doc.operation));
     if (operation?.doc.kind === MANAGER_DRAIN && operation.doc.state === 'running') return operation.id;

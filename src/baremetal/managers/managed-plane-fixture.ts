@@ -21,8 +21,10 @@ import { LeaseController, OperationsController } from '../../operations/runtime.
 import { sitesModel } from '../../sites/index.ts';
 import { MACHINE, MACHINE_CALL, MACHINE_FAULT, type MachineCallNote } from '../drivers/simulated/model.ts';
 import { baremetalModel } from '../fleet-model.ts';
+import { NODE_INVARIANTS } from '../nodes/invariants.ts';
+import { MANAGER_INVARIANTS } from './invariants.ts';
 import { MANAGER, managerLease, NODE, type Manager, type Node } from '../model.ts';
-import { node } from '../nodes-fixture.ts';
+import { node, putReservationOf } from '../nodes-fixture.ts';
 import { beginDeploy, finishDeploy, isRefused, type TransitionResult } from '../nodes/transitions.ts';
 import { ManagersController } from './controller.ts';
 import { managerDrainKind } from './drain.ts';
@@ -38,11 +40,13 @@ function raise(facts: object): never {
 
 const MODELS = [
   { kinds: [SETTING, MACHINE, MACHINE_CALL, MACHINE_FAULT] },
-  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel, baremetalModel],
+  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel],
+  // Nodes are given to managers without reservations.
+  { ...baremetalModel, invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS] },
 ];
 
 /** Deploys a node, then switches its machine off and on: three steps that a manager carries out. */
-export const workKind: OperationKind = {
+const workKind: OperationKind = {
   name: 'work',
   steps: ['deploy', 'power-off', 'power-on'],
   cancel: { kind: 'none', because: 'of the test' },
@@ -187,7 +191,8 @@ export class ManagedPlane {
     const { leaseEpoch } = this.manager(manager);
     const used = { state: 'active', power: 'on', epoch: 1, manager, managerEpoch: leaseEpoch, ...facts } as const;
     const data = used.state === 'reserved' ? {} : { dirty: true as const };
-    await this.commit(...ids.map((id) => put(NODE, idOf(NODE, id), node({ instance: `of-${id}`, ...data, ...used }))));
+    const docs = ids.map((id) => [id, node({ instance: `of-${id}`, ...data, ...used })] as const);
+    await this.commit(...docs.flatMap(([id, doc]) => [put(NODE, idOf(NODE, id), doc), putReservationOf(id, doc)]));
   }
 
   /** Has a node deployed, in the commit that begins it. */

@@ -13,12 +13,16 @@ import {
 } from '../../operations/index.ts';
 import { sitesModel } from '../../sites/index.ts';
 import { baremetalModel } from '../fleet-model.ts';
+import { NODE_INVARIANTS } from '../nodes/invariants.ts';
+import { MANAGER_INVARIANTS } from './invariants.ts';
 import { MANAGER, type Manager, type Node } from '../model.ts';
-import { putNode } from '../nodes-fixture.ts';
+import { putNode, putReservationOf } from '../nodes-fixture.ts';
 
 export const MODELS = [
   { kinds: [SETTING] },
-  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel, baremetalModel],
+  ...[sitesModel, alarmsModel, accessModel, operationsModel, hostsModel],
+  // Nodes are given to managers without reservations.
+  { ...baremetalModel, invariants: [...NODE_INVARIANTS, ...MANAGER_INVARIANTS] },
 ];
 
 export function newFleet(...changes: readonly Change[]): Fleet {
@@ -40,6 +44,12 @@ export function putManager(name: string, facts: Partial<Manager> = {}): Change {
 export function putOwned(id: string, manager: string, facts: Partial<Node> = {}): Change {
   const used = { state: 'active', power: 'on', dirty: true, epoch: 4, instance: `of-${id}`, managerEpoch: 3 } as const;
   return putNode(id, { ...used, manager, ...facts });
+}
+
+/** The same with its reservation. */
+export function putReserved(id: string, manager: string): Change[] {
+  const change = putOwned(id, manager);
+  return [change, putReservationOf(id, change.doc as Node)];
 }
 
 export const DRAINING: Partial<Manager> = { state: 'draining', draining: { by: 'test', atMs: 100 } };

@@ -5,7 +5,7 @@ import type { Task, TaskAnswer } from '../../operations/index.ts';
 import { INVENTORIES, type InventoryName } from '../model.ts';
 
 /** A manager in a path: in any case, since names are compared in lower case. */
-export const MANAGER_REF = Type.String({
+const MANAGER_REF = Type.String({
   pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
   'x-form': 'a name of letters, digits and . _ - (at most 63)',
   description: 'the name of a manager; upper and lower case are the same',

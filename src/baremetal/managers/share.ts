@@ -137,7 +137,7 @@ function* idleNodes(context: ShareContext, draining: StoredManager): Iterable<st
   for (const id of nodes) if (!busy.has(id)) yield id;
 }
 
-export function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): number {
+function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): number {
   return busyNodes(context, draining).size;
 }
 

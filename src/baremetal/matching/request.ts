@@ -150,10 +150,10 @@ function unmatchedFields(body: ReservationBody): string[] {
 }
 
 /**
- * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. The manager is
- * left out: whoever goes on with an instance asks for the same node.
+ * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. Who asks
+ * is left out: whoever goes on with an instance asks for the same node.
  */
-export function canonicalRequest({ manager: _, ...body }: ReservationBody): string {
+export function canonicalRequest({ manager: _, build: __, ...body }: ReservationBody): string {
   return JSON.stringify(canonical(body));
 }
 

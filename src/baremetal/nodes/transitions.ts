@@ -36,6 +36,36 @@ export function reserve(
   return moveTo({ ...node, doc }, { from: ['available'], to: 'reserved', set }, change);
 }
 
+/**
+ * Its inventory is asked for a claim: it is offered to nobody else until the answer is there. Each claim has an epoch of its own, so that one that
+ * arrives late is known by it.
+ */
+export function beginClaim(
+  node: StoredNode,
+  { instance, ...change }: ChangeNote & { readonly instance: string },
+): TransitionResult {
+  const { doc } = node;
+  if (bucketOf(doc) !== 'free' || doc.claimedFor !== undefined) return refuseNotFree(node);
+  return { ...doc, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
+}
+
+/** The claim is to be given back: nobody has the node, and it is not offered until its inventory has answered. */
+export function beginUnclaim(node: StoredNode, change: ChangeNote): TransitionResult {
+  const { doc } = node;
+  const instance = doc.instance ?? doc.claimedFor;
+  if (instance === undefined) return doc;
+  const unused =
+    doc.instance === undefined ? doc : release(node, { from: ['reserved', 'cleaning'], isOffered: true }, change);
+  if (isRefused(unused)) return unused;
+  return { ...unused, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
+}
+
+/** No claim stands outside. */
+export function endClaim({ doc }: StoredNode, change: ChangeNote): Node {
+  const { claimedFor, ...rest } = doc;
+  return claimedFor === undefined ? doc : { ...rest, ...changedBy(change) };
+}
+
 /** From here on there is data on it, whatever becomes of the deploy. */
 export function beginDeploy(node: StoredNode, change: ChangeNote): TransitionResult {
   if (node.doc.state === 'deploying') return node.doc;
@@ -113,7 +143,9 @@ export function acquire(node: StoredNode, { manager, managerEpoch, ...change }: 
 
 /** The inventory offers it, or does so no more. What is in use stays as it is: its reservation says what becomes of it. */
 export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): TransitionResult {
-  const { state, dirty } = node.doc;
+  const { state, dirty, claimedFor } = node.doc;
+  // What it says while it is asked for a claim says nothing: the claim's own answer does.
+  if (claimedFor !== undefined) return node.doc;
   const wanted = isOffered && dirty === undefined ? 'available' : 'unavailable';
   const from = ['available', 'unavailable'] as const;
   return state === wanted || !from.some((one) => one === state) ? node.doc : moveTo(node, { from, to: wanted }, change);
@@ -123,7 +155,7 @@ export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): T
 export function removeNode(node: StoredNode, change: ChangeNote): TransitionResult {
   const { doc } = node;
   if (doc.state === 'removed') return doc;
-  if (doc.instance !== undefined) return refuseInUse(node);
+  if (doc.instance !== undefined || doc.claimedFor !== undefined) return refuseInUse(node);
   const { name, inventory, site, epoch, dirty } = doc;
   return {
     ...(name !== undefined && { name }),
@@ -199,7 +231,8 @@ function refuseNotInUse({ id, doc: { state } }: StoredNode): Refusal {
   return { kind: 'conflict', code: 'node-not-in-use', message, facts: { node: id, state } };
 }
 
-export function refuseInUse({ id, doc: { state, instance } }: StoredNode): Refusal {
+export function refuseInUse({ id, doc }: StoredNode): Refusal {
+  const { state, instance = doc.claimedFor } = doc;
   const message = `Node "${id}" is ${state} for instance "${instance}". Delete the instance first, and wait until the node is clean.`;
   return { kind: 'conflict', code: 'node-in-use', message, facts: { node: id, state, instance } };
 }

@@ -314,7 +314,7 @@ export interface Instance {
     readonly node?: string;
     readonly pools: readonly string[];
     readonly fault?: string;
-    readonly excludes?: 'host' | 'pool' | 'none';
+    readonly excludes?: 'host' | 'pool' | 'node' | 'none';
     readonly excludedPool?: string;
     readonly text?: string;
     readonly atMs: number;
@@ -335,7 +335,7 @@ export interface Instance {
       readonly node?: string;
       readonly pools: readonly string[];
       readonly fault?: string;
-      readonly excludes?: 'host' | 'pool' | 'none';
+      readonly excludes?: 'host' | 'pool' | 'node' | 'none';
       readonly excludedPool?: string;
       readonly text?: string;
       readonly atMs: number;

@@ -143,7 +143,8 @@ function triedPlaceText({ host, node, manager }: Attempt): string | undefined {
 
 function faultText({ fault, text, excludes, excludedPool }: Attempt): string | undefined {
   if (fault === undefined) return undefined;
-  const ruledOut = excludes === 'pool' ? excludedPool : excludes === 'host' ? 'this host' : undefined;
+  const ruledOut =
+    excludes === 'pool' ? excludedPool : excludes === 'none' || !excludes ? undefined : `this ${excludes}`;
   const said = text === undefined ? fault : `${fault}: ${text}`;
   if (ruledOut === undefined) return said;
   return `${said}${/[.!?]$/.test(said) ? '' : '.'} Not tried again: ${ruledOut}.`;

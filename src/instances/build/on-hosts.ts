@@ -1,6 +1,6 @@
 // Begins builds on hosts. The ports come first, then the placement: where the network's back end is in the journal, both are in the commit that accepts
 // the request; otherwise the build continues from there. All of the request is accepted, or none of it.
-import { idOf, runTrial, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { PORT } from '../../network/index.ts';
 import { newOperation, type NewItem } from '../../operations/index.ts';
@@ -14,6 +14,7 @@ import {
   type StageChanges,
 } from './request.ts';
 import type { CreatedInstances, Preview } from '../builder.ts';
+import { decideInParts, requestedInstanceAt } from './parts.ts';
 import { attemptPlacement, type AttemptResult } from './attempt.ts';
 import { INSTANCE } from '../model.ts';
 import { isInline, placeInstance } from './placement.ts';
@@ -39,34 +40,6 @@ export function beginOnHosts(
     const changes = request.changes.concat(...made.map((one) => one.changes), beginBuildOperation(command, made));
     return accept(changes, { operation: command.operation, instances: made.map((one) => one.name) });
   });
-}
-
-/**
- * Decides part after part, each on the result of those before it. A request for one instance with one NIC has no parts: it is decided on the
- * fleet itself, which costs less than a trial.
- */
-function decideInParts<T>(
-  fleet: FleetReader,
-  request: ValidatedRequest,
-  decide: (seen: FleetReader, show: StageChanges) => T,
-): T {
-  const { names, nics, changes } = request;
-  if (names.length === 1 && nics.length < 2 && changes.length === 0) return decide(fleet, refuseStaging);
-  return runTrial(fleet, (trial) => {
-    if (changes.length > 0) trial.add(changes);
-    return decide(trial, (more) => void trial.add(more));
-  });
-}
-
-function refuseStaging(): never {
-  throw new Error('a request without parts shows a part');
-}
-
-function requestedInstanceAt(
-  { names, flavor, nics, path, changes, revision }: ValidatedRequest,
-  nth: number,
-): RequestedInstance {
-  return { names, flavor, nics, path, changes, revision, name: names[nth] as string, nth };
 }
 
 interface PreparedBuild {

@@ -1,7 +1,7 @@
 // The simulated machines behind bare-metal nodes, the calls that they got and the faults that are armed for them. They are documents: what stands for
 // the world outlives the server that decides, as the real world does, and is the same for whichever server decides next.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Id } from '../../../fleet/index.ts';
+import { schemaKind, type Id, type Model } from '../../../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
@@ -83,3 +83,5 @@ export type MachineCallNoteId = Id<'simulated-call'>;
 export const MACHINE_CALL = schemaKind('simulated-call', CALL_SCHEMA, {
   expiresAtMs: ({ atMs }) => atMs + CALLS_KEPT_MS,
 });
+
+export const simulatedModel: Model = { kinds: [MACHINE, MACHINE_FAULT, MACHINE_CALL] };

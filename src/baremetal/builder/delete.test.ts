@@ -1,0 +1,151 @@
+// The end of instances on nodes: in every state, once, after what is under way, and with machines that are not cleaned.
+import { describe, expect, test } from 'vitest';
+import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
+
+async function activeWorld(managers: readonly string[] = ['m1']): Promise<NodesWorld> {
+  const world = await NodesWorld.of(fixtureN(['seg0']), managers);
+  await world.create();
+  await world.settle();
+  return world;
+}
+
+function expectGone(world: NodesWorld): void {
+  expect([world.instance('db'), world.reservation('db'), world.port('db-p0')]).toEqual([
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  const { state, instance, manager, dirty } = world.node('n1');
+  expect({ state, instance, manager, dirty }).toEqual({
+    ...{ state: 'available', instance: undefined, manager: undefined, dirty: undefined },
+  });
+  expect(world.open()).toEqual([]);
+  expect(world.violations).toEqual([]);
+}
+
+describe('a deletion', () => {
+  test('disconnects-and-cleans-the-machine, and-then-the-name-is-free', async () => {
+    const world = await activeWorld();
+    const operation = await world.delete('db');
+    expect(world.instance('db')).toMatchObject({ state: 'deleting', node: 'n1' });
+    await world.settle();
+    expectGone(world);
+    expect(world.calls().map(({ op }) => op)).toEqual(['connect', 'deploy', 'disconnect', 'clean']);
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    await world.create();
+    await world.settle();
+    expect(world.instance('db')).toMatchObject({ state: 'active', node: 'n1' });
+    expect(world.node('n1').epoch).toBe(2);
+  });
+
+  test('asked-for-twice-is-one-operation', async () => {
+    const world = await activeWorld();
+    const first = await world.delete('db');
+    expect(await world.delete('db')).toBe(first);
+    await world.settle();
+    expectGone(world);
+  });
+
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    'after %i ticks of a build: everything is gone, and the calls of the machine do not overlap',
+    async (ticks) => {
+      const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
+      await world.set({ deployMs: 9000, cleanMs: 9000 });
+      await world.create();
+      for (let tick = 0; tick < ticks; tick += 1) await world.tick();
+      const wasDeploying = world.machine('n1') === 'deploying';
+      await world.delete('db');
+      if (wasDeploying) {
+        await world.tick();
+        expect(world.calls().filter(({ op }) => op === 'clean')).toEqual([]);
+      }
+      await world.settle();
+      expectGone(world);
+      const ops = world.calls().map(({ op }) => op);
+      // What has come to a machine is cleaned away.
+      expect(ops.includes('clean')).toBe(ops.includes('deploy'));
+    },
+  );
+
+  test('waits-for-a-manager, with-the-node-kept-out-of-service, and-is-done-when-one-comes', async () => {
+    const world = await activeWorld();
+    await world.lose('m1');
+    const operation = await world.delete('db');
+    await world.settle();
+    expect(world.item(operation, 'db')).toMatchObject({ state: 'waiting', reason: { code: 'node-unmanaged' } });
+    expect(world.node('n1')).toMatchObject({ state: 'cleaning', dirty: true });
+    await world.register('m2');
+    await world.settle();
+    expectGone(world);
+    expect(world.callsInWords().slice(-2)).toEqual(['disconnect n1 for db by m2', 'clean n1 for db by m2']);
+  });
+
+  test('waits-for-a-deploy-whose-manager-was-lost: the next one finds it, and nothing is deployed twice', async () => {
+    const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
+    await world.set({ deployMs: 20_000, cleanMs: 0 });
+    await world.create();
+    while (!world.calls().some(({ op }) => op === 'deploy')) await world.tick();
+    await world.lose('m1');
+    await world.delete('db');
+    await world.tick();
+    expect(world.node('n1').state).toBe('deploying');
+    await world.register('m2');
+    await world.settle();
+    expectGone(world);
+    expect(world.callsInWords()).toEqual([
+      'connect n1 for db by m1',
+      'deploy n1 for db by m1',
+      'disconnect n1 for db by m2',
+      'clean n1 for db by m2',
+    ]);
+  });
+
+  test('of-a-machine-that-fails-to-be-cleaned-once: it is tried again', async () => {
+    const world = await activeWorld();
+    await world.arm({ op: 'clean', outcome: 'failed', times: 2 });
+    await world.delete('db');
+    await world.settle();
+    expectGone(world);
+    expect(world.alarms()).toEqual([]);
+  });
+
+  test('of-a-machine-that-is-never-clean: given up with an alarm, the name is free, the node is not', async () => {
+    const world = await activeWorld();
+    await world.arm({ op: 'clean', outcome: 'failed', times: 99 });
+    const operation = await world.delete('db');
+    await world.settle();
+    expect([world.instance('db'), world.reservation('db')]).toEqual([undefined, undefined]);
+    expect(world.node('n1')).toMatchObject({
+      state: 'clean-failed',
+      dirty: true,
+      fault: { code: 'node-clean-failed' },
+    });
+    expect(world.node('n1').instance).toBeUndefined();
+    expect(world.alarms()).toEqual(['node-clean-failed: n1']);
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expect(world.violations).toEqual([]);
+    await world.create();
+    await world.settle();
+    expect(world.instance('db')).toMatchObject({ state: 'error', fault: { code: 'no-match' } });
+  });
+
+  test('of-one-in-error-that-holds-nothing', async () => {
+    const world = await NodesWorld.of(fixtureN([]), ['m1']);
+    await world.create();
+    await world.settle();
+    expect(world.instance('db')?.state).toBe('error');
+    await world.delete('db');
+    await world.settle();
+    expect([world.instance('db'), world.reservation('db'), world.open()]).toEqual([undefined, undefined, []]);
+  });
+
+  test('two-at-once-do-not-wait-for-each-other', async () => {
+    const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1']);
+    await world.create({ name: 'a', count: 2 });
+    await world.settle();
+    await world.delete('a-1');
+    await world.delete('a-2');
+    await world.settle();
+    expect([world.instance('a-1'), world.instance('a-2'), world.open()]).toEqual([undefined, undefined, []]);
+  });
+});

@@ -1,0 +1,79 @@
+// What flavors and requests for bare metal are refused for: what the parser of reservations finds malformed, what a machine cannot be connected to, and
+// what means something for hosts alone.
+import type { FleetReader, Refusal } from '../../fleet/index.ts';
+import type { CreateInstances, Flavor, ValidatedRequest } from '../../instances/index.ts';
+import { wiringProblem } from '../../network/index.ts';
+import { parseReservationBody } from '../matching/request.ts';
+import { composeRequirements } from './reservation-body.ts';
+
+/** In place of names that are not known yet. */
+const NOBODY = { instance_uuid: 'instance', manager: 'manager' };
+
+export function flavorProblem(flavor: Flavor): Refusal | undefined {
+  if (flavor.resources !== undefined) return countedResources(flavor.name);
+  const { vcpus, memoryMiB, diskGiB, requiredTraits, forbiddenTraits } = flavor;
+  const amounts = { vcpus, memoryMiB, diskGiB };
+  return requirementsProblem(flavor, { amounts, place: { requiredTraits, forbiddenTraits }, project: 'default' });
+}
+
+export function requestProblem(
+  fleet: FleetReader,
+  command: CreateInstances,
+  { flavor, nics }: ValidatedRequest,
+): Refusal | undefined {
+  const { place, image, imageProperties, project } = command;
+  const { vcpus, memoryMiB, diskGiB } = flavor;
+  const traits = {
+    requiredTraits: [...flavor.requiredTraits, ...(place.requiredTraits ?? [])],
+    forbiddenTraits: [...flavor.forbiddenTraits, ...(place.forbiddenTraits ?? [])],
+  };
+  const asked = {
+    amounts: { vcpus, memoryMiB, diskGiB },
+    place: traits,
+    project,
+    ...(image !== undefined && { image }),
+    ...(imageProperties !== undefined && { imageProperties }),
+  };
+  return unsupportedProblem(command) ?? requirementsProblem(flavor, asked) ?? wiringProblem(fleet, nics);
+}
+
+function requirementsProblem(flavor: Flavor, asked: Parameters<typeof composeRequirements>[1]): Refusal | undefined {
+  const parsed = parseReservationBody({ ...composeRequirements(flavor.bareMetal ?? {}, asked), ...NOBODY });
+  if (!Array.isArray(parsed)) return undefined;
+  const [problem] = parsed as readonly { readonly field: string; readonly message: string }[];
+  return problem === undefined ? undefined : malformedSpec(problem);
+}
+
+const FIELDS: readonly (readonly [prefix: string, field: string])[] = [
+  ['/extra_specs/', '/bareMetal/extraSpecs/'],
+  ['/image/properties/', '/imageProperties/'],
+];
+
+function malformedSpec({ field, message: what }: { readonly field: string; readonly message: string }): Refusal {
+  const [prefix = '', own = ''] = FIELDS.find(([one]) => field.startsWith(one)) ?? [];
+  const named = `${own}${field.slice(prefix.length)}`;
+  const message = `${named} ${what}. Write it as requests for nodes take it, or leave it out.`;
+  return { kind: 'invalid', code: 'node-requirement-malformed', message, field: named };
+}
+
+/** What hosts are chosen by, and what is promised of several placements at once. */
+function unsupportedProblem({ place, isMinimumNamed }: CreateInstances): Refusal | undefined {
+  if (place.group !== undefined)
+    return unsupported('/group', 'a server group counts hosts, and each has a machine of its own');
+  if (place.onlyHost !== undefined) return unsupported('/host', 'no host runs it');
+  if (place.zone !== undefined) return unsupported('/zone', 'zones are of hosts, and nodes are of sites');
+  if (place.aggregates !== undefined) return unsupported('/aggregates', 'aggregates are of hosts; nodes have traits');
+  if (isMinimumNamed === true)
+    return unsupported('/minCount', 'each finds its machine by itself, some time after the request');
+  return undefined;
+}
+
+function unsupported(field: string, why: string): Refusal {
+  const message = `Instances on bare metal take no "${field.slice(1)}": ${why}. Leave it out, or choose a flavor that is built on hosts.`;
+  return { kind: 'invalid', code: 'unsupported-on-bare-metal', message, field };
+}
+
+function countedResources(flavor: string): Refusal {
+  const message = `Flavor "${flavor}" is bare-metal, and a node has no counted resources. Name its class in the extra specs, such as "resources:CUSTOM_GPU": "1".`;
+  return { kind: 'invalid', code: 'resources-unsupported', message, field: '/resources', facts: { flavor } };
+}

@@ -1,0 +1,41 @@
+// The reasons of builds on bare metal in words.
+import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
+import { CLEAN_FAILED } from './teardown.ts';
+
+const FAULT: ReasonSentences[string] = ({ code, message }) => endSentence(formatFact(message ?? `It failed: ${code}.`));
+
+export const builderSentences: ReasonSentences = {
+  'node-connecting': ({ instance, node }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} is being connected to its networks.`,
+  'node-deploying': ({ instance, node }) =>
+    `Instance ${formatFact(instance)} is being deployed to node ${formatFact(node)}.`,
+  'node-disconnecting': ({ instance, node }) =>
+    `Node ${formatFact(node)} is being disconnected from the networks of instance ${formatFact(instance)}.`,
+  'node-cleaning': ({ instance, node }) =>
+    `Node ${formatFact(node)}, which instance ${formatFact(instance)} was on, is being cleaned.`,
+  'node-powering-on': ({ instance, node }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched on.`,
+  'node-powering-off': ({ instance, node }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} is being switched off.`,
+  'node-rebooting': ({ instance, node }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} is being rebooted.`,
+  'claim-given-back': ({ instance }) =>
+    `The inventory is taking back the node of ${formatFact(instance)}. It goes on as soon as that has answered.`,
+  'node-unmanaged': ({ instance, node, manager }) =>
+    `Manager ${formatFact(manager)} of node ${formatFact(node)} is not there: what is asked of instance ${formatFact(instance)} goes on as soon as another manager has taken over the node. "muster baremetal managers list" shows which are alive.`,
+  'reservation-retried': ({ instance, text }) =>
+    `No node was reserved for instance ${formatFact(instance)}: ${endSentence(formatFact(text))} It is asked again.`,
+  'clean-retried': ({ node, text }) =>
+    `Node ${formatFact(node)} was not cleaned: ${endSentence(formatFact(text))} It is tried again.`,
+  'power-retried': ({ node, text }) =>
+    `Node ${formatFact(node)} was not switched: ${endSentence(formatFact(text))} It is tried again.`,
+  'power-failed': ({ node, instance, text }) =>
+    `Node ${formatFact(node)} of instance ${formatFact(instance)} was not switched: ${endSentence(formatFact(text))} Look at the machine, and try again.`,
+  'node-gone': ({ instance }) =>
+    `The node of instance ${formatFact(instance)} was taken from it while it was built. Delete the instance and create it again.`,
+  [CLEAN_FAILED]: ({ node, instance, text }) =>
+    `Node ${formatFact(node)}, which instance ${formatFact(instance)} was on, was not cleaned: ${endSentence(formatFact(text))} It is out of service with the data on it. Clean its disks, then say so with "muster baremetal nodes confirm-clean ${formatFact(node)}".`,
+  'no-match': FAULT,
+  'deploy-failed': FAULT,
+  'connect-failed': FAULT,
+};

@@ -1,0 +1,52 @@
+// How each inventory has claims made, as it said last: a decision needs it as a value. What is not known is asked outside, where the inventory itself says
+// so. An inventory that is upgraded is used as it is then, without a restart.
+import type { Clock, Log } from '../../journal/index.ts';
+import { InventoryUnavailable, type Inventory } from '../drivers/inventory.ts';
+import type { InventoryName } from '../model.ts';
+import type { ClaimMode } from './reserve.ts';
+
+export interface ClaimModesOptions {
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'info'>;
+  readonly inventories: ReadonlyMap<InventoryName, Inventory>;
+}
+
+const REFRESH_MS = 2000;
+
+export class ClaimModesController {
+  readonly #options: ClaimModesOptions;
+  readonly #modes = new Map<InventoryName, ClaimMode>();
+
+  constructor(options: ClaimModesOptions) {
+    this.#options = options;
+  }
+
+  readonly modeOf = (inventory: InventoryName): ClaimMode => this.#modes.get(inventory) ?? 'unknown';
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await this.refresh();
+      await this.#options.clock.sleep(REFRESH_MS, signal);
+    }
+  }
+
+  async refresh(): Promise<void> {
+    await Promise.all([...this.#options.inventories].map(([name, inventory]) => this.#ask(name, inventory)));
+  }
+
+  async #ask(name: InventoryName, inventory: Inventory): Promise<void> {
+    try {
+      const mode = await inventory.claims();
+      const former = this.#modes.get(name);
+      this.#modes.set(name, mode);
+      if (former !== undefined && former !== mode) {
+        this.#options.log.info(
+          { inventory: name, from: former, to: mode },
+          'the inventory has claims made otherwise now',
+        );
+      }
+    } catch (error) {
+      if (!(error instanceof InventoryUnavailable)) throw error;
+    }
+  }
+}

@@ -1,0 +1,153 @@
+// Decides on a request for a node: what it repeats, who may ask, which node, and what becomes of it: reserved at once where the journal is the inventory,
+// else claimed outside first. A request that finds none leaves a reservation too, so that its counts can be read.
+import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import type { OperationId } from '../../operations/index.ts';
+import { takeForBuild } from '../builder/build-reservation.ts';
+import { managerId } from '../managers/decide.ts';
+import type { IsLeaseLive } from '../managers/leases.ts';
+import { isUnderLease } from '../managers/right.ts';
+import { chooseNode } from '../matching/choose.ts';
+import type { ReservationRequest } from '../matching/request.ts';
+import {
+  ALLOCATING_RESERVATIONS,
+  MANAGER,
+  NODE,
+  NODES_BY_CLAIM,
+  RESERVATION,
+  type InventoryName,
+  type Manager,
+  type Reservation,
+} from '../model.ts';
+import type { StoredNode } from '../nodes/transitions.ts';
+import { beginAllocation } from './allocation.ts';
+import { failReservation, reservationId, takeNode } from './documents.ts';
+import {
+  claimUnsettled,
+  managerDraining,
+  managerLapsed,
+  managerNotRegistered,
+  requestDiffers,
+  tooManyAllocations,
+} from './refusals.ts';
+import { countAllStages, searchFor, type NodeSearch } from './search.ts';
+import { noMatch } from './stage-sentences.ts';
+
+/** How the claims of an inventory are made; `unknown` until it has said so. */
+export type ClaimMode = 'inline' | 'asked' | 'direct' | 'unknown';
+
+export interface ReserveNode {
+  readonly request: ReservationRequest;
+  /** As it was sent. */
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly digest: string;
+  /** Whose instance it is: named by the request or by its caller's token. */
+  readonly project?: string | undefined;
+  /** The site that the caller is bound to. */
+  readonly site?: string | undefined;
+  /** What the caller does not see does not exist for it. */
+  readonly isVisible: (fleet: FleetReader, node: StoredNode) => boolean;
+  /** A fresh id, for the operation of a claim that is asked outside. */
+  readonly operation: OperationId;
+  readonly claimModeOf: (inventory: InventoryName) => ClaimMode;
+  readonly isLeaseLive: IsLeaseLive;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export type ReserveAnswer =
+  | { readonly kind: 'existing' | 'reserved' | 'allocating' }
+  /** Committed with its counts, and refused all the same. */
+  | { readonly kind: 'no-match'; readonly refusal: Refusal };
+
+/** Each asks its inventory for one node at a time; more would only queue there. */
+const ALLOCATIONS_MAX = 300;
+
+/** Nodes on which the ports of an instance could not be connected, before the others are left alone: their segments are the same. */
+const UNCONNECTED_MAX = 8;
+
+export function reserveNode(fleet: FleetReader, command: ReserveNode): Decision<ReserveAnswer> {
+  const { request, digest } = command;
+  const existing = fleet.get(RESERVATION, reservationId(request.instance));
+  if (existing !== undefined && existing.doc.state !== 'error')
+    return existing.doc.digest === digest ? accept([], { kind: 'existing' }) : refuse(requestDiffers(request.instance));
+  const [unsettled] = fleet.find(NODES_BY_CLAIM, request.instance);
+  if (unsettled !== undefined) return refuse(claimUnsettled(request.instance, unsettled.id));
+  const manager = findLiveManager(fleet, request.manager, command.isLeaseLive);
+  if ('code' in manager) return refuse(manager);
+  const search = searchFor(fleet, command);
+  return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
+}
+
+interface ValidRequest extends ReserveNode {
+  readonly search: NodeSearch;
+  readonly manager: Manager;
+}
+
+function reserveBest(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
+  const { search } = command;
+  const except = new Set(search.except);
+  for (let tries = 0; tries < UNCONNECTED_MAX; tries += 1) {
+    const chosen = chooseNode(fleet, { ...search, except });
+    if (chosen === undefined) break;
+    const reserved = reserveChosen(fleet, command, fleet.get(NODE, chosen) as StoredNode);
+    if (reserved !== undefined) return reserved;
+    except.add(chosen);
+  }
+  return recordNoMatch(fleet, command);
+}
+
+/** Undefined when the ports of the instance cannot be connected there. */
+function reserveChosen(
+  fleet: FleetReader,
+  command: ValidRequest,
+  node: StoredNode,
+): Decision<ReserveAnswer> | undefined {
+  const { claimModeOf, manager, operation, search, request, by, nowMs } = command;
+  const reservation = composeReservation(command);
+  const managerEpoch = manager.leaseEpoch;
+  if (claimModeOf(node.doc.inventory) !== 'inline') {
+    if (fleet.countOf(ALLOCATING_RESERVATIONS, 'allocating') >= ALLOCATIONS_MAX)
+      return refuse(tooManyAllocations(ALLOCATIONS_MAX));
+    const changes = beginAllocation({ reservation, node, managerEpoch, operation, by, nowMs });
+    return accept(changes, { kind: 'allocating' });
+  }
+  const forBuild = takeForBuild(fleet, { instance: request.instance, node, by, nowMs });
+  if (forBuild.kind === 'fault') return undefined;
+  const { requirements } = search;
+  const taken = takeNode(fleet, { node, reservation, managerEpoch, requirements, by, nowMs });
+  return accept([...taken, ...forBuild.changes], { kind: 'reserved' });
+}
+
+function composeReservation({ request, body, digest, project, site, by, nowMs }: ReserveNode): Reservation {
+  return {
+    instance: request.instance,
+    manager: request.manager,
+    ...(project !== undefined && { project }),
+    ...(site !== undefined && { site }),
+    state: 'active',
+    digest,
+    request: body,
+    ignored: [...request.ignored],
+    createdAtMs: nowMs,
+    changedBy: by,
+    changedAtMs: nowMs,
+  };
+}
+
+function findLiveManager(fleet: FleetReader, name: string, isLeaseLive: IsLeaseLive): Manager | Refusal {
+  const id = managerId(name);
+  const doc = fleet.get(MANAGER, id)?.doc;
+  if (doc === undefined) return managerNotRegistered(id);
+  if (!isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive)) return managerLapsed(id);
+  return doc.draining === undefined ? doc : managerDraining(id);
+}
+
+function recordNoMatch(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
+  const { request, project, search, by, nowMs } = command;
+  const stages = countAllStages(fleet, search);
+  const demand = { requirements: request.requirements, project, candidates: request.candidates?.length };
+  const refusal = noMatch(request.instance, stages, demand);
+  const failed = failReservation(composeReservation(command), { reason: refusal, stages, by, nowMs });
+  return accept([put(RESERVATION, reservationId(request.instance), failed)], { kind: 'no-match', refusal });
+}

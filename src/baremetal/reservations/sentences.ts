@@ -1,0 +1,13 @@
+// The reasons of claims that are asked outside, in words.
+import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
+
+export const reservationSentences: ReasonSentences = {
+  'nodes-contended': ({ instance, lost }) =>
+    `Every node that matches for ${formatFact(instance)} was being claimed by others (${formatFact(lost)} so far). They are tried again in a second.`,
+  'reservation-failed': ({ instance, because }) =>
+    `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
+  'inventory-silent': ({ inventory }) =>
+    `The inventory ${formatFact(inventory)} did not answer in time. It is asked again.`,
+  'inventory-not-configured': ({ inventory }) =>
+    `This server does not know the inventory ${formatFact(inventory)}. Start it with the options that name it.`,
+};
