@@ -6,13 +6,21 @@ import type { composeView } from '../../src/agent/index.ts';
 import { GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
-import { provide, provideController, serviceKey, type Module, type Provider } from '../../src/composition/index.ts';
+import {
+  provide,
+  provideController,
+  serviceKey,
+  type Module,
+  type NodeModule,
+  type Provider,
+} from '../../src/composition/index.ts';
 import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import type { OwnKeys } from '../../src/keys/index.ts';
 import { OWN_KEYS } from '../../src/keys/module.ts';
 import { MODULES } from '../../src/main/modules.ts';
+import { NODE_MODULES } from '../../src/main/node-modules.ts';
 import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../../src/network/index.ts';
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
 import { LeaseController } from '../../src/operations/runtime.ts';
@@ -31,6 +39,8 @@ export interface SimParts {
   readonly submit: (journal: Journal) => RouteWorld['submit'];
   /** Those of the program, and those of workloads. */
   readonly modules: readonly Module[];
+  /** The same on hosts. */
+  readonly nodeModules: readonly NodeModule[];
   /** What one incarnation of a server provides to its modules, or replaces in them. */
   readonly providers: (born: IncarnationContext, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
@@ -65,6 +75,7 @@ export const productionParts: SimParts = {
   journal: (options) => new Journal(options),
   submit: createAuthorizedSubmit,
   modules: MODULES,
+  nodeModules: NODE_MODULES,
   providers: (born, world) => [
     provide(INCARNATION, () => born),
     provide(WORLD, () => world),

@@ -1,11 +1,11 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
-import { shortenText, type Task, type TaskAnswer } from '../../operations/index.ts';
+import { shortenText, type Task, type TaskAnswer, type TaskFence, type TaskResult } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
 import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type Stamp, type View } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts, type TaskResult } from './ports.ts';
+import { DiskFailed, type AgentPorts } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;
@@ -109,7 +109,7 @@ export class TaskRunner {
   }
 
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
-  async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
+  async #leave(task: Task, fence: TaskFence): Promise<TaskResult> {
     const { membership } = this.#parts;
     membership.beginWipe();
     const performed = await this.#tryPerform(task, fence);
@@ -137,7 +137,7 @@ export class TaskRunner {
     return outcome === 'done' && !signal.aborted;
   }
 
-  async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
+  async #tryPerform(task: Task, fence: TaskFence): Promise<TaskResult> {
     try {
       return await this.#ports.driver.perform(task, fence);
     } catch (error) {
