@@ -90,6 +90,7 @@ export const hostsModule: Module = {
   representations: () => [HOST_REPRESENTATION],
   hiddenKinds: [hideKind(PENDING_CLEAN_UP)],
   metrics: [HOSTS_METRIC],
+  requires: [REMOVED_REPORTS, SHARED_CREDENTIALS],
   services: [
     provideController(
       LIVENESS_CONTROLLER,

@@ -47,6 +47,7 @@ export const instancesModule: Module = {
   sentences: [instanceSentences],
   representations: () => [FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION],
   metrics: [INSTANCES_METRIC],
+  requires: [BACK_END_CREDENTIALS],
   controllers: ({ environment }) => [new DegradedController(environment)],
   routes: (runtime) => {
     const { composition } = runtime;

@@ -11,5 +11,6 @@ export const keysModule: Module = {
   models: () => [keysModel],
   sentences: [keySentences],
   hiddenKinds: [hideKind(CONTROL_PLANE_KEYS)],
+  requires: [OWN_KEYS],
   controllers: (runtime) => [new KeysController({ ...runtime.environment, keys: runtime.get(OWN_KEYS) })],
 };

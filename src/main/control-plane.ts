@@ -3,22 +3,21 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding } from '../alarms/index.ts';
-import { IntegrityController } from '../alarms/runtime.ts';
-import { AGENT_CERTIFICATES, AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../agent/module.ts';
+import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../alarms/module.ts';
+import { AGENT_CERTIFICATES, AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
-import { provide, Runtime } from '../composition/index.ts';
+import { provide, Runtime, type ServiceOf } from '../composition/index.ts';
 import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
-import type { Journal } from '../journal/index.ts';
-import { TRUSTED_TIME } from '../journal/module.ts';
-import { OWN_KEYS } from '../keys/module.ts';
-import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../network/index.ts';
+import type { Journal, Lease } from '../journal/index.ts';
+import { SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
-import { LeaseController } from '../operations/runtime.ts';
+import { LEASE_CONTROLLER } from '../operations/module.ts';
 import { setUpAgentCertificates, type AgentCertificatePolicy } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
 import { readClocks, realClock } from './clock.ts';
+import { coreProviders } from './core-providers.ts';
 import { AUDIT_FOLDER } from './data-folder.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
@@ -88,13 +87,15 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-/** The journal with its witness, and the controller that records what they detect. */
-async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptions) {
+/** Told of what is wrong with the store; known once the modules are composed, before the journal follows anything. */
+interface Watching {
+  integrity?: ServiceOf<typeof INTEGRITY_CONTROLLER>;
+}
+
+/** The journal with its witness. */
+async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptions, watching: Watching) {
   const { dataFolder, log, acceptLoss } = options;
-  const metrics = new Metrics();
-  const onReported = (code: string): void => metrics.countIntegrityFinding(code);
   const witness = new Witness(dataFolder);
-  const noticed: { integrity?: IntegrityController } = {};
   const { journal, accepted } = await openJournal({
     ...{ open, witness, log, acceptLoss },
     journal: {
@@ -102,36 +103,50 @@ async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptio
       onPosition: (position) => witness.record(open.store.journalId, position),
       onDiverged: (divergence) => {
         witness.hold();
-        noticed.integrity?.report(historyDivergedFinding(divergence));
+        watching.integrity?.report(historyDivergedFinding(divergence));
       },
       onListenerError: (err) => log.error({ err }, 'a listener to the journal failed'),
     },
   });
-  const onRecorded = (): void => witness.release(journal.journalId, journal.position);
-  const integrity = new IntegrityController({ journal, clock, log, onRecorded, onReported });
-  noticed.integrity = integrity;
-  const checkInBackground = open.check((findings) => {
-    if (findings.length > 0) integrity.report(storeDamagedFinding(findings));
-  });
+  const release = (): void => witness.release(journal.journalId, journal.position);
+  return { journal, accepted, witness, release };
+}
+
+/** What was found before anybody could be told, and how to begin the check that takes a while. */
+async function reportFindings(
+  open: OpenStore,
+  options: ControlPlaneOptions,
+  {
+    integrity,
+    accepted,
+    release,
+  }: Required<Watching> & Pick<Awaited<ReturnType<typeof openJournalAndWitness>>, 'accepted' | 'release'>,
+): Promise<() => void> {
   const jump = await findJumpAtStart(open.store, clock.nowMs());
   if (jump !== undefined) integrity.report(clockJumpedFinding(nameOf(options), jump));
   for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
-  if (accepted.length === 0) onRecorded();
-  return { journal, integrity, witness, metrics, checkInBackground };
+  if (accepted.length === 0) release();
+  return open.check((findings) => {
+    if (findings.length > 0) integrity.report(storeDamagedFinding(findings));
+  });
 }
 
 async function startServer(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const { journal, integrity, witness, metrics, checkInBackground } = await openJournalAndWitness(open, options);
-  // The lease holds the server's address, which is known once it listens; until then no holder is known.
-  const deciding: { lease?: LeaseController; url?: string } = {};
+  const watching: Watching = {};
+  const { journal, accepted, witness, release } = await openJournalAndWitness(open, options, watching);
+  const metrics = new Metrics();
+  const own: { url?: string } = {};
   const certificate = options.tls && certificateToStartWith(options.tls);
   const keys = openKeyRing(journal, options.keys ?? dataFolder, log);
   const certificates = setUpAgentCertificates(certificate && options.agentCertificates, {
     ...{ keys, clock, journal, registry: metrics.registry },
   });
   const isSecure = certificate !== undefined;
-  const runtime = runtimeOf({ journal, integrity, metrics, keys, certificates, isSecure, deciding }, options);
+  const runtime = runtimeOf({ journal, release, metrics, keys, certificates, isSecure, own }, options);
+  const integrity = runtime.get(INTEGRITY_CONTROLLER);
+  watching.integrity = integrity;
+  const checkInBackground = await reportFindings(open, options, { integrity, accepted, release });
   const gateway = runtime.get(AGENT_GATEWAY);
   const server = createServer({
     ...createProofHooks(gateway),
@@ -144,14 +159,13 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
     log,
   });
   const url = await startListening(server, options);
-  const lease = new LeaseController({ journal, clock, log, holder: ids.next('server'), url });
-  deciding.lease = lease;
-  deciding.url = url;
+  own.url = url;
+  const lease = runtime.get(LEASE_CONTROLLER);
   const reloader = reloaderOf(server, certificate, options);
   const parts = new RunnerGroups(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...runtime.controllers(), integrity],
+    runtime.controllers(),
   );
   const stop = async (): Promise<void> => {
     await server.close();
@@ -187,31 +201,42 @@ function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | '
 
 interface RuntimeParts {
   readonly journal: Journal;
-  readonly integrity: IntegrityController;
+  /** Called when everything that was found is on record. */
+  readonly release: () => void;
   readonly metrics: Metrics;
   readonly keys: KeyRing;
   readonly certificates: ReturnType<typeof setUpAgentCertificates>;
   readonly isSecure: boolean;
-  readonly deciding: { readonly lease?: LeaseController; readonly url?: string };
+  /** The address is known once it listens. */
+  readonly own: { readonly url?: string };
 }
 
 /** All modules, with what this server provides to them. */
 function runtimeOf(
-  { journal, integrity, metrics, keys, certificates, isSecure, deciding }: RuntimeParts,
+  { journal, release, metrics, keys, certificates, isSecure, own }: RuntimeParts,
   options: ControlPlaneOptions,
 ): Runtime {
-  const credentials = readNetworkCredentials(options.networkCredentials);
+  const onReported = (code: string): void => metrics.countIntegrityFinding(code);
+  const core = coreProviders({
+    lease: { holder: ids.next('server'), url: () => own.url ?? nameOf(options) },
+    keys,
+    credentials: readNetworkCredentials(options.networkCredentials),
+    trustedTime: (runtime) =>
+      createTrustedTime({
+        ...{ journal, readClocks, server: nameOf(options) },
+        integrity: runtime.get(INTEGRITY_CONTROLLER),
+      }),
+    gateway: (runtime) => {
+      const holder = (): Lease | undefined => runtime.get(LEASE_CONTROLLER).holder();
+      const statements = createStatementIssuer({ ...{ journal, keys, isSecure, holder }, ownUrl: () => own.url });
+      return { hash: hashSecret, statements };
+    },
+  });
   return new Runtime(PROGRAM, { journal, clock, ids, log: options.log }, [
-    provide(BACK_END_CREDENTIALS, () => credentials),
-    provide(TRUSTED_TIME, () => createTrustedTime({ journal, integrity, readClocks, server: nameOf(options) })),
-    provide(OWN_KEYS, () => keys),
+    ...core,
+    provide(INTEGRITY_HOOKS, () => ({ onRecorded: release, onReported })),
     provide(HEARTBEAT_LISTENER, countHeartbeats(metrics)),
     provide(AGENT_CERTIFICATES, () => certificates),
-    provide(GATEWAY_OPTIONS, () => ({
-      hash: hashSecret,
-      holder: () => deciding.lease?.holder(),
-      statements: createStatementIssuer({ journal, keys, isSecure, deciding }),
-    })),
   ]);
 }
 

@@ -49,6 +49,7 @@ export const networkModule: Module = {
     NETWORK_EVENT_REPRESENTATION,
   ],
   hiddenKinds: [hideKind(CLAIM), hideKind(TUNNEL_KEY)],
+  requires: [BACK_END_CREDENTIALS],
   services: [
     provideController(NETWORK_EVENTS, ({ environment }) => new NetworkEventsController(environment)),
     provide(SIMULATED_NETWORK, (runtime) => {
