@@ -22,7 +22,13 @@ test('folds-the-handlers-of-all-modules', () => {
 
 test('hands-every-module-what-it-may-use', () => {
   const seen: unknown[] = [];
-  const one: NodeModule = { name: 'a', taskHandlers: (environment) => (seen.push(environment), {}) };
+  const one: NodeModule = {
+    name: 'a',
+    taskHandlers: (environment) => {
+      seen.push(environment);
+      return {};
+    },
+  };
   composeTaskHandlers([one], ENVIRONMENT);
   expect(seen).toEqual([ENVIRONMENT]);
 });

@@ -2,36 +2,31 @@
 // the reverse order, so that accepted work is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding } from '../alarms/index.ts';
-import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../alarms/module.ts';
-import { AGENT_CERTIFICATES, AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../agent/module.ts';
+import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
+import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
-import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
-import { provide, Runtime, type ServiceOf } from '../composition/index.ts';
-import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
-import type { Journal, Lease } from '../journal/index.ts';
+import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
+import type { Journal } from '../journal/index.ts';
 import { SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
 import { LEASE_CONTROLLER } from '../operations/module.ts';
 import { setUpAgentCertificates, type AgentCertificatePolicy } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
-import { readClocks, realClock } from './clock.ts';
-import { coreProviders } from './core-providers.ts';
+import { realClock } from './clock.ts';
+import { composeServer } from './compose-server.ts';
 import { AUDIT_FOLDER } from './data-folder.ts';
 import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
+import { openKeyRing, createProofHooks } from './statement-signing.ts';
 import type { KeyRing } from './key-ring.ts';
-import { openKeyRing, createProofHooks, createStatementIssuer } from './statement-signing.ts';
 import { parseListenAddress } from './listen-address.ts';
-import { openJournal } from './open-journal.ts';
 import { openStore, type OpenStore } from './open-store.ts';
-import { PROGRAM } from './modules.ts';
 import { readNetworkCredentials } from './network-credentials.ts';
+import { RunnerGroups } from './runner-groups.ts';
 import { StartFailure, cannotListen, cannotOpenStore } from './start-failure.ts';
 import { surfaceOf } from './surface.ts';
-import { findJumpAtStart, createTrustedTime } from './trusted-time.ts';
-import { Witness } from './witness.ts';
+import { openWatchedJournal } from './watched-journal.ts';
 
 export interface ControlPlaneOptions {
   readonly dataFolder: string;
@@ -70,10 +65,6 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-interface Runner {
-  run(signal: AbortSignal): Promise<void>;
-}
-
 const ids = realIds();
 const clock = realClock;
 
@@ -87,54 +78,11 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
   }
 }
 
-/** Told of what is wrong with the store; known once the modules are composed, before the journal follows anything. */
-interface Watching {
-  integrity?: ServiceOf<typeof INTEGRITY_CONTROLLER>;
-}
-
-/** The journal with its witness. */
-async function openJournalAndWitness(open: OpenStore, options: ControlPlaneOptions, watching: Watching) {
-  const { dataFolder, log, acceptLoss } = options;
-  const witness = new Witness(dataFolder);
-  const { journal, accepted } = await openJournal({
-    ...{ open, witness, log, acceptLoss },
-    journal: {
-      ...{ registry: PROGRAM.newRegistry(), clock, ids },
-      onPosition: (position) => witness.record(open.store.journalId, position),
-      onDiverged: (divergence) => {
-        witness.hold();
-        watching.integrity?.report(historyDivergedFinding(divergence));
-      },
-      onListenerError: (err) => log.error({ err }, 'a listener to the journal failed'),
-    },
-  });
-  const release = (): void => witness.release(journal.journalId, journal.position);
-  return { journal, accepted, witness, release };
-}
-
-/** What was found before anybody could be told, and how to begin the check that takes a while. */
-async function reportFindings(
-  open: OpenStore,
-  options: ControlPlaneOptions,
-  {
-    integrity,
-    accepted,
-    release,
-  }: Required<Watching> & Pick<Awaited<ReturnType<typeof openJournalAndWitness>>, 'accepted' | 'release'>,
-): Promise<() => void> {
-  const jump = await findJumpAtStart(open.store, clock.nowMs());
-  if (jump !== undefined) integrity.report(clockJumpedFinding(nameOf(options), jump));
-  for (const finding of accepted) integrity.report({ ...finding, by: 'accept-loss' });
-  if (accepted.length === 0) release();
-  return open.check((findings) => {
-    if (findings.length > 0) integrity.report(storeDamagedFinding(findings));
-  });
-}
-
 async function startServer(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
   const { log, dataFolder, newAdminToken, signal } = options;
-  const watching: Watching = {};
-  const { journal, accepted, witness, release } = await openJournalAndWitness(open, options, watching);
+  const name = nameOf(options);
+  const watched = await openWatchedJournal(open, { ...options, name });
+  const { journal, release } = watched;
   const metrics = new Metrics();
   const own: { url?: string } = {};
   const certificate = options.tls && certificateToStartWith(options.tls);
@@ -143,10 +91,11 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
     ...{ keys, clock, journal, registry: metrics.registry },
   });
   const isSecure = certificate !== undefined;
-  const runtime = runtimeOf({ journal, release, metrics, keys, certificates, isSecure, own }, options);
-  const integrity = runtime.get(INTEGRITY_CONTROLLER);
-  watching.integrity = integrity;
-  const checkInBackground = await reportFindings(open, options, { integrity, accepted, release });
+  const runtime = composeServer({
+    ...{ journal, release, metrics, keys, certificates, isSecure, name, own, log },
+    credentials: readNetworkCredentials(options.networkCredentials),
+  });
+  const checkInBackground = await watched.reportTo(runtime.get(INTEGRITY_CONTROLLER));
   const gateway = runtime.get(AGENT_GATEWAY);
   const server = createServer({
     ...createProofHooks(gateway),
@@ -171,7 +120,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
     await server.close();
     await parts.stop();
     await open.close();
-    witness.close();
+    watched.close();
   };
   try {
     await Promise.race([
@@ -184,74 +133,21 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   }
   // Not earlier: loading the fleet needs the processor.
   checkInBackground();
-  const reloadCertificate = (): void => {
-    keys.reload();
-    if (reloader === undefined) log.info('SIGHUP: keys were reloaded; there is no certificate to reload');
-    else reloader.reload();
-  };
+  const reloadCertificate = (): void => reloadSecrets(keys, reloader, log);
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
   const simulatedNetwork = runtime.get(SIMULATED_NETWORK);
   return { url, journal, gateway, simulatedNetwork, tokenFile, failed: parts.failed, reloadCertificate, stop };
 }
 
+function reloadSecrets(keys: KeyRing, reloader: CertificateReloader | undefined, log: Logger): void {
+  keys.reload();
+  if (reloader === undefined) log.info('SIGHUP: keys were reloaded; there is no certificate to reload');
+  else reloader.reload();
+}
+
 /** The name of this server for operators, before it listens. */
 function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | 'listen'>): string {
   return advertise === undefined ? listen : new URL(advertise).host;
-}
-
-interface RuntimeParts {
-  readonly journal: Journal;
-  /** Called when everything that was found is on record. */
-  readonly release: () => void;
-  readonly metrics: Metrics;
-  readonly keys: KeyRing;
-  readonly certificates: ReturnType<typeof setUpAgentCertificates>;
-  readonly isSecure: boolean;
-  /** The address is known once it listens. */
-  readonly own: { readonly url?: string };
-}
-
-/** All modules, with what this server provides to them. */
-function runtimeOf(
-  { journal, release, metrics, keys, certificates, isSecure, own }: RuntimeParts,
-  options: ControlPlaneOptions,
-): Runtime {
-  const onReported = (code: string): void => metrics.countIntegrityFinding(code);
-  const core = coreProviders({
-    lease: { holder: ids.next('server'), url: () => own.url ?? nameOf(options) },
-    keys,
-    credentials: readNetworkCredentials(options.networkCredentials),
-    trustedTime: (runtime) =>
-      createTrustedTime({
-        ...{ journal, readClocks, server: nameOf(options) },
-        integrity: runtime.get(INTEGRITY_CONTROLLER),
-      }),
-    gateway: (runtime) => {
-      const holder = (): Lease | undefined => runtime.get(LEASE_CONTROLLER).holder();
-      const statements = createStatementIssuer({ ...{ journal, keys, isSecure, holder }, ownUrl: () => own.url });
-      return { hash: hashSecret, statements };
-    },
-  });
-  return new Runtime(PROGRAM, { journal, clock, ids, log: options.log }, [
-    ...core,
-    provide(INTEGRITY_HOOKS, () => ({ onRecorded: release, onReported })),
-    provide(HEARTBEAT_LISTENER, countHeartbeats(metrics)),
-    provide(AGENT_CERTIFICATES, () => certificates),
-  ]);
-}
-
-function countHeartbeats(
-  metrics: Metrics,
-): (runtime: Runtime) => { recordHeartbeat(host: string, isUp: boolean): void } {
-  return (runtime) => {
-    const liveness = runtime.get(LIVENESS_CONTROLLER);
-    return {
-      recordHeartbeat: (host, isUp) => {
-        metrics.countHeartbeat();
-        liveness.recordHeartbeat(host, isUp);
-      },
-    };
-  };
 }
 
 function serverOptions(
@@ -301,31 +197,4 @@ async function startListening(server: Server, { listen }: ControlPlaneOptions): 
 
 function capitalize(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-/** Runs the parts of a server and stops them group by group, the last one first. */
-class RunnerGroups {
-  readonly failed: Promise<never>;
-  readonly #groups: { readonly over: AbortController; readonly ended: Promise<unknown> }[];
-
-  constructor(...groups: readonly (readonly Runner[])[]) {
-    let fail: (error: unknown) => void;
-    this.failed = new Promise<never>((_, reject) => {
-      fail = reject;
-    });
-    // The waiter gets the error; before there is one, it must not end the process.
-    this.failed.catch(() => undefined);
-    this.#groups = groups.map((runners) => {
-      const over = new AbortController();
-      const run = (runner: Runner): Promise<void> => runner.run(over.signal).catch((error: unknown) => fail(error));
-      return { over, ended: Promise.all(runners.map(run)) };
-    });
-  }
-
-  async stop(): Promise<void> {
-    for (const { over, ended } of this.#groups.toReversed()) {
-      over.abort();
-      await ended;
-    }
-  }
 }

@@ -20,7 +20,7 @@ const FENCE = {
 
 test.each([
   ['simulate', { simulate: true }],
-  ['ovs', { ovs: 'unix:db.sock', ovsOpenflow: 'unix:br.mgmt', ovsControl: 'unix:vswitchd.ctl' }],
+  ['ovs', { ovs: 'unix:/none/db.sock', ovsOpenflow: 'unix:/none/br.mgmt', ovsControl: 'unix:/none/vswitchd.ctl' }],
 ])('an-agent-with-%s-carries-out-the-tasks-of-modules', async (_name, machine) => {
   const state = mkdtempSync(join(tmpdir(), 'muster-node-'));
   const common = { state, bridge: 'br-int', datapath: 'netdev' as const, logLevel: 'silent' };

@@ -180,6 +180,16 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       });
     });
 
+    test('brings-a-view-in-the-words-that-the-agent-knows', async () => {
+      const { link, plane, session } = await joined();
+      await plane.register('c2');
+      await plane.commit(() => accept([seeding('c1', 'c2')], null));
+      const present = answerOf(await link.view(session, { words: 'glossary' }, signal));
+      expect(present).toMatchObject({ view: { parts: { services: [{ handover: { phase: 'syncing' } }] } } });
+      const former = answerOf(await link.view(session, {}, signal));
+      expect(former).toMatchObject({ view: { parts: { services: [{ handOver: { phase: 'seeding' } }] } } });
+    });
+
     test('says-unchanged-when-the-wait-is-over', async () => {
       const { link, session } = await joined();
       const have = await viewOf(link, session);

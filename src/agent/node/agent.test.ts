@@ -162,7 +162,7 @@ describe('when the server is away', () => {
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
     // The first poll asks for the whole view, those after it for another one.
-    expect(rack.link.asks[polls]).toEqual({});
+    expect(rack.link.asks[polls]).toEqual({ words: 'glossary' });
     expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ isServerUnreachable: false, applied: before.applied });
     expect(rack.driver).toMatchObject({ applies, changeCount });

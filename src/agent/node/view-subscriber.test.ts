@@ -45,7 +45,8 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
   await viewer.load();
   expect(viewer.isConfirmed).toBe(false);
   await viewer.run(stop.signal);
-  expect(asks).toEqual([{}, { digest: 'd30', leaseEpoch: 3 }]);
+  const words = 'glossary';
+  expect(asks).toEqual([{ words }, { digest: 'd30', leaseEpoch: 3, words }]);
   expect({ confirmed: viewer.isConfirmed, refused: viewer.refusedView, taken }).toEqual({
     confirmed: true,
     refused: undefined,

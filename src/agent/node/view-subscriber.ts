@@ -74,9 +74,10 @@ export class ViewSubscriber {
   }
 
   #composeRequest(isResumed: boolean): ViewRequest {
-    if (!isResumed || this.#accepted === undefined) return {};
+    const words = 'glossary';
+    if (!isResumed || this.#accepted === undefined) return { words };
     const { digest, stamp } = this.#accepted.view;
-    return { digest, leaseEpoch: stamp.leaseEpoch };
+    return { digest, leaseEpoch: stamp.leaseEpoch, words };
   }
 
   async #take(answer: ViewResponse, via: string): Promise<PollOutcome> {

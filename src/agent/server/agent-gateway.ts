@@ -323,6 +323,7 @@ export class AgentGateway {
       if (this.#lacksLease()) return this.#redirect();
       const refusal = this.#denyUnlessAdmitted(identity);
       if (refusal !== undefined) return toRefusedReply(refusal);
+      this.#views.setWords(identity.host, ask.words ?? 'former');
       // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
       const { digest = ask.digest } = this.#sentViews.get(identity.host) ?? {};
       if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {

@@ -116,10 +116,10 @@ interface HandoverBatch {
 }
 
 function* prepareBatch(
-  fleet: FleetReader,
+  planned: FleetReader,
   { evacuator, startable, how, basis }: HandoverBatch,
 ): Steps<Omit<PreparedHandovers, 'evacuator'>> {
-  const started = yield* evacuator.begin(fleet, startable, how);
+  const started = yield* evacuator.begin(planned, startable, how);
   // The drains say why.
   if ('code' in started) return { changes: [], targets: new Map(), isStillValid: () => true };
   const { changes, validity } = started;
