@@ -56,7 +56,12 @@ function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
 
 async function run(scope: Scope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
-  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain: PROGRAM.explain });
+  const routes = scaleInRoutes({
+    evacuators: EVACUATORS,
+    touchedBy: computeRemovalImpact,
+    explain: PROGRAM.explain,
+    scopes: PROGRAM,
+  });
   const preview = routes.find(({ path }) => path.endsWith('/preview'));
   const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
     const pieces = await medianRound(scope, () => measureSlices(fleet, preview, { body: { hosts } }));

@@ -147,7 +147,7 @@ async function waitForState(journal: Journal, state: 'drained' | 'removed'): Pro
   const left = new Set(leavers(LEAVERS).filter((id) => journal.fleet.get(HOST, idOf(HOST, id))?.doc.state !== state));
   const late = new AbortController();
   const there = new Promise<void>((done) => {
-    const stop = journal.onCommit((_commit, applied) => {
+    const stop = journal.onCommit(({ applied }) => {
       for (const { kind, after } of applied) {
         if (kind !== HOST.name || after === undefined) continue;
         if ((after.doc as { readonly state: string }).state === state) left.delete(after.id);

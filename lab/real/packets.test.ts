@@ -213,7 +213,7 @@ ovsSuite('packets', () => {
     expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
-  test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
+  test('a-host-to-which-BFD-is-down-at-one-peer-alone-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
     await fleet.untilBfdUp();
     const { designated, standby = '', epoch } = await fleet.service(NAT);
     const cutOff = fleet.instances.find(({ host }) => ![designated?.host, standby].includes(`h${host}`));
@@ -224,7 +224,7 @@ ovsSuite('packets', () => {
     );
     expect(await unreached(cutOff!.namespace, [OUTSIDE.address])).toEqual([]);
     expect(await translated(Number(standby.slice(1)), cutOff!.addresses)).toBe(true);
-    // It has said so, and the server has heard it, long before.
+    // It has reported so long before, and the server has the report.
     await setTimeout(2000);
     expect(await fleet.service(NAT)).toMatchObject({ designated: { host: designated?.host }, standby, epoch });
     await heal();

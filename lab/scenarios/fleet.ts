@@ -169,7 +169,7 @@ export class Fleet {
     await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...ELECTION.defaultValue, ...some }));
   }
 
-  /** The ports by which a host does not hear who is at their other end, or not yet. */
+  /** The ports of a host whose BFD is down, or not up yet. */
   async listBfdDownPorts(host: LabHost): Promise<readonly string[]> {
     const shown = await host.vsctl('--format=json', '--columns=name,bfd_status', 'find', 'interface', 'type=geneve');
     const { data } = JSON.parse(shown) as { readonly data: readonly (readonly [string, unknown])[] };
@@ -184,10 +184,10 @@ export class Fleet {
     return new Set(lost.map(({ id, doc }) => `${id} ${doc?.epoch}`)).size;
   }
 
-  /** Resolves when all hear all those that they listen for. */
+  /** Resolves when BFD is up at all hosts to all their peers. */
   async untilBfdUp(): Promise<void> {
     for (const host of this.underlay.hosts) {
-      await this.until(`${host.names.name} does not hear all`, async () =>
+      await this.until(`${host.names.name} has BFD down to some peers`, async () =>
         (await this.listBfdDownPorts(host)).length === 0 ? true : undefined,
       );
     }

@@ -9,7 +9,7 @@ import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 import { isInScope } from './machines.ts';
 
-/** In these states its user has given up its disk, or it starts anew without it. */
+/** In these states its user has released its disk, or it starts anew without it. */
 const RELINQUISHED_STATES: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
 /**

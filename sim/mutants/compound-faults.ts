@@ -58,7 +58,7 @@ export const readinessPerHost: Mutant = {
         gateway: {
           hasConverged: (host, revision, serviceVersion) => gateway.hasConverged(host, revision, serviceVersion),
           unreadinessOf: (host) => gateway.reportOf(host)?.unready?.values().next().value,
-          onConvergence: (hear) => gateway.onConvergence(hear),
+          onConvergence: (listener) => gateway.onConvergence(listener),
         },
       });
     }),

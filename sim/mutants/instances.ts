@@ -55,7 +55,7 @@ export const lateBuildKeepsAll: Mutant = {
   bug: 'a build past its deadline says so and gives nothing back',
   likely: 4,
   scenario: INSTANCES,
-  caughtBy: ['never: a build that was given up holds a claim or ports, and nobody gives them back', ONE_HOST],
+  caughtBy: ['never: a failed or cancelled build holds a claim or ports that no operation releases', ONE_HOST],
   plant: (parts) =>
     withKinds(parts, ['instance-build'], (kind) => ({
       ...kind,

@@ -171,7 +171,7 @@ function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance)
   if (state !== 'error' || wasActive || isBusy(truth, id)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
-  return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
+  return claimed || ports > 0 ? [`instance ${id} has failed or was cancelled and has ${ports} ports`] : [];
 }
 
 /** Whatever became of it, its ports are bound where it has a claim, or nowhere. */

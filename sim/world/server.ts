@@ -78,7 +78,7 @@ export class Server {
     const life = this.#makeIncarnation(`${this.name}.${this.#starts}`);
     this.#incarnation = life;
     this.#world.scheduler.note(life.program.name, 'starts');
-    life.journal.onCommit((commit, applied) => this.#world.onCommit(this, life, commit, applied));
+    life.journal.onCommit(({ commit, applied }) => this.#world.onCommit(this, life, commit, applied));
     life.journal.onRebuilt(() => this.#world.onRebuilt(life));
     this.#ended = run(life).catch((error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -35,7 +35,7 @@ export { isBound, ANONYMOUS, permits, canSeeProject, canSeeSite } from './role.t
 export { redactorFactory } from './redactor.ts';
 export type { Redactor, RedactorFor } from './redactor.ts';
 export type { Caller } from './role.ts';
-export { inTurns } from './in-turns.ts';
+export { runInSlices } from './run-in-slices.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
 export {
   BY_ID,
@@ -55,5 +55,5 @@ export type * from './route.ts';
 export { createAuthorizedSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_REPRESENTATION } from './token-representation.ts';
-export { findVisible, defineRepresentation } from './representation.ts';
+export { defineRepresentation, everyProject, findVisible, noProject, wholeFleet } from './representation.ts';
 export type { ProjectOf, SiteOf, Representation } from './representation.ts';

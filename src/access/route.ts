@@ -80,7 +80,11 @@ export interface CommittedState {
 /** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
-  readonly target?: { readonly view: Representation<string, never>; readonly id: string; readonly optional?: boolean };
+  readonly target?: {
+    readonly representation: Representation<string, never>;
+    readonly id: string;
+    readonly optional?: boolean;
+  };
   /** The names of what is made: those that are taken in another site are refused without a word about it. */
   readonly creates?: NewNames;
   readonly why?: string | undefined;

@@ -162,11 +162,12 @@ function checkPreconditions(
   const denied = creates === undefined ? undefined : denyForeignNames(fleet, caller, creates);
   if (denied !== undefined) return refuse(denied);
   if (target === undefined) return undefined;
-  const view = target.view as unknown as Parameters<typeof findVisible>[1];
-  const stored = findVisible(fleet, view, { caller, id: target.id });
-  if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id, caller));
+  const representation = target.representation as unknown as Parameters<typeof findVisible>[1];
+  const stored = findVisible(fleet, representation, { caller, id: target.id });
+  if (stored === undefined && target.optional !== true)
+    return refuse(noSuch(representation.kind.name, target.id, caller));
   if (ifMatch === undefined || stored?.revision === ifMatch) return undefined;
-  const label = view.kind.name.replaceAll('-', ' ');
+  const label = representation.kind.name.replaceAll('-', ' ');
   const message =
     stored === undefined
       ? `If-Match names revision ${ifMatch}, and there is no ${label} "${target.id}" now. Read it again and decide anew.`

@@ -31,6 +31,7 @@ export const AGENT_CERTIFICATES = serviceKey<AgentCertificateServices>('agent-ce
 
 export const agentModule: Module = {
   name: 'agent',
+  reasonCodes: ['hosts-behind', 'service-not-ready', 'switch-identity-shared', 'target-bfd-down'],
   sentences: [agentSentences],
   requires: [GATEWAY_OPTIONS, LEASE_CONTROLLER, LIVENESS_CONTROLLER],
   services: [

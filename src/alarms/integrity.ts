@@ -8,8 +8,8 @@ import { ALARM, alarmId, raiseAlarm, type Alarm } from './model.ts';
 type StoredAlarm = Stored<'alarm', Alarm>;
 
 /** Which alarms an operator acknowledges. All others are cleared by the controller that raised them. */
-const ACKNOWLEDGEABLE = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
-export type IntegrityCode = (typeof ACKNOWLEDGEABLE)[number];
+export const INTEGRITY_CODES = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
+export type IntegrityCode = (typeof INTEGRITY_CODES)[number];
 
 export interface IntegrityFinding {
   readonly code: IntegrityCode;
@@ -63,7 +63,7 @@ export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<Store
       message: `There is no alarm "${id}". List them with "muster alarms".`,
     });
   }
-  if (!ACKNOWLEDGEABLE.some((code) => code === alarm.doc.reason.code)) {
+  if (!INTEGRITY_CODES.some((code) => code === alarm.doc.reason.code)) {
     const message = `The alarm "${id}" is cleared when its cause is gone, not by acknowledging it. "muster alarms" says what to do.`;
     return refuse({ kind: 'conflict', code: 'alarm-clears-itself', message });
   }

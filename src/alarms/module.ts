@@ -1,6 +1,6 @@
 import { provideController, serviceKey, type DocumentMetric, type Module } from '../composition/index.ts';
 import { IntegrityController, type IntegrityOptions } from './integrity-controller.ts';
-import { integritySentences } from './integrity.ts';
+import { INTEGRITY_CODES, integritySentences } from './integrity.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
 import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
@@ -22,6 +22,7 @@ const ALARMS_METRIC: DocumentMetric<Alarm> = {
 export const alarmsModule: Module = {
   name: 'alarms',
   models: () => [alarmsModel],
+  reasonCodes: INTEGRITY_CODES,
   sentences: [integritySentences],
   representations: ({ explain }) => [alarmRepresentation(explain)],
   metrics: [ALARMS_METRIC],

@@ -33,14 +33,14 @@ interface ReplayedBody {
 
 export function createAnswerReplay({ journal, redactorFor, representations }: Sources): AnswerReplay {
   const { store } = journal;
-  const byKind = new Map(representations.map((view) => [view.kind.name, view as unknown as Representation]));
+  const byKind = new Map(representations.map((one) => [one.kind.name, one as unknown as Representation]));
 
   const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): ReplayedBody | undefined => {
-    const view = byKind.get(kind);
-    if (view === undefined || body === null) return undefined;
+    const representation = byKind.get(kind);
+    if (representation === undefined || body === null) return undefined;
     const redactor = redactorFor(caller, journal.fleet);
     const doc = parseDocument(journal.fleet.registry, { kind, id, body });
-    return { id, etag: revision, text: view.toJsonText({ id, revision, doc }, redactor) };
+    return { id, etag: revision, text: representation.toJsonText({ id, revision, doc }, redactor) };
   };
 
   const find = async (

@@ -119,7 +119,7 @@ export class Forwarder {
   /** Aborted when the holder's time is over. One that was paused or cut off never answers, and can commit nothing any more. */
   #abortOnNewHolder(holder: Lease, over: AbortSignal): AbortSignal {
     const succeeded = new AbortController();
-    const look = async (): Promise<void> => {
+    const watchHolder = async (): Promise<void> => {
       while (!over.aborted) {
         await this.#clock.sleep(LEASE_CACHE_MS, over);
         const now = over.aborted ? holder : await this.holder().catch(() => holder); // unknown is not "succeeded"
@@ -128,7 +128,7 @@ export class Forwarder {
         return;
       }
     };
-    void look();
+    void watchHolder();
     return succeeded.signal;
   }
 }

@@ -129,7 +129,7 @@ export class Metrics {
       sizes.observe(group);
       group = 0;
     };
-    return journal.onCommit((commit) => {
+    return journal.onCommit(({ commit }) => {
       if (group === 0) queueMicrotask(close);
       group += 1;
       if (journal.fence !== undefined) latency.observe(Math.max(0, clock.nowMs() - commit.atMs) / 1000);
@@ -168,7 +168,7 @@ export class Metrics {
       add(before?.doc, -1);
       add(after?.doc, 1);
     };
-    const stopCommits = journal.onCommit((_, applied) =>
+    const stopCommits = journal.onCommit(({ applied }) =>
       applied.forEach((one) => one.kind === kind.name && change(one)),
     );
     const stopRebuilt = journal.onRebuilt(start);

@@ -76,7 +76,7 @@ export interface RequestAdmissionOptions {
 const CATCH_UP_MS = 2000;
 
 interface NextSteps {
-  readonly done: (error?: Error) => void;
+  readonly finish: (error?: Error) => void;
   readonly again: () => void;
   readonly isPublic: boolean;
 }
@@ -122,7 +122,7 @@ export class RequestAdmission {
           request,
           (problem) =>
             void this.#waitAndAdmit(wanted, problem, {
-              done,
+              finish: done,
               again: () => pass(request, done),
               isPublic: route.access === 'public',
             }),
@@ -135,14 +135,14 @@ export class RequestAdmission {
     const onItsWay =
       problem instanceof HttpProblem && problem.code === 'token-unknown' && this.#options.journal.fence === undefined;
     if (problem !== undefined && !onItsWay) {
-      next.done(problem);
+      next.finish(problem);
       return;
     }
     // What everybody may read says nothing of a revision: nobody is kept waiting for it.
     const late = next.isPublic ? malformedRevision(wanted) : await this.#waitForRevision(wanted);
-    if (problem === undefined) next.done(late);
+    if (problem === undefined) next.finish(late);
     else if (late === undefined) next.again();
-    else next.done(problem);
+    else next.finish(problem);
   }
 
   /** Whom it lets through; undefined for nobody in particular. */

@@ -12,6 +12,7 @@ import {
   type Representation,
   type RouteContext,
 } from '../access/index.ts';
+import type { Composition, DocumentMetric } from '../composition/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import { http } from '../link/index.ts';
@@ -26,7 +27,6 @@ import { parseJson } from './input/json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits/limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
-import type { DocumentMetric } from '../composition/index.ts';
 import { notFoundProblemFor } from './not-found.ts';
 import { HttpProblem, problemOf } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
@@ -59,6 +59,8 @@ export interface ServerOptions {
   readonly routes: readonly Route[];
   /** Every kind that watchers and the history may show. */
   readonly representations: readonly Representation<string, never>[];
+  /** Where documents belong, for watches and history. */
+  readonly scopes: Pick<Composition, 'scopeOf'>;
   readonly settings: readonly Setting[];
   readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;

@@ -6,6 +6,8 @@ import {
   read,
   refusalAnswer,
   defineRepresentation,
+  noProject,
+  wholeFleet,
   write,
   type Answer,
   type Route,
@@ -27,6 +29,8 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 
 export const SETTING_REPRESENTATION = defineRepresentation({
   kind: SETTING,
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
 });
 
@@ -120,7 +124,7 @@ function changeRoute(known: SettingsByName): Route {
       if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       const doc: SettingDoc = { value: body.value, changedBy: caller.name, changedAtMs: clock.nowMs() };
       return {
-        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
+        target: { representation: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `change setting ${setting.name}`,
         decide: (fleet): Decision<null> => changeSetting(fleet, setting, doc),
         answer: (_, after) => answerOf(setting, after),
@@ -142,7 +146,7 @@ function resetRoute(known: SettingsByName): Route {
       const setting = known.get(params.name);
       if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       return {
-        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
+        target: { representation: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `reset setting ${setting.name}`,
         decide: (fleet): Decision<null> =>
           accept(fleet.get(SETTING, setting.name) === undefined ? [] : [remove(SETTING, setting.name)], null),

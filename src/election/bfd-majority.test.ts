@@ -43,7 +43,7 @@ describe('a host whose BFD most of its peers report down', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('gets-nothing-back-when-it-is-heard-again', async () => {
+  test('gets-nothing-back-when-BFD-is-up-again', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.loseBfd('a');
     const { epoch } = service(world.fleet, NAT) ?? {};
@@ -58,7 +58,7 @@ describe('a host whose BFD most of its peers report down', () => {
     expect(pair(world)).toBe('a b');
   });
 
-  test('keeps-them-when-nobody-else-is-heard-either', async () => {
+  test('keeps-them-when-BFD-to-all-others-is-down-as-well', async () => {
     const world = await servedBy('a', 'b', 'c');
     const { epoch } = service(world.fleet, NAT) ?? {};
     for (const name of ['b', 'c', 'a']) await world.loseBfd(name);

@@ -38,7 +38,7 @@ const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] =
   ['a-quarantined-one-is-not', { quarantined: { because: 'removed', atMs: 0 } }, 'quarantined'],
   ['a-suspect-one-is-not', { connection: { state: 'suspect', sinceMs: 0 } }, 'not-connected'],
   ['a-silent-one-is-not', { connection: { state: 'down', sinceMs: 0 } }, 'not-connected'],
-  ['one-never-heard-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
+  ['one-that-was-never-connected-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
   ['one-that-is-operator-fenced-is-not', { forcedDown: FORCED_DOWN }, 'not-connected'],
   ['one-without-a-datapath-id-is-pending', { switch: { systemId: 'x' } }, 'no-datapath-id'],
   ['one-in-an-undefined-zone-is-parked', { transportZone: 'later' }, 'no-transport-zone'],

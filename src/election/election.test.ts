@@ -56,7 +56,7 @@ test('a-lost-host-loses-its-services-at-once-and-gets-none-back', async () => {
   expect(world.operations()).toEqual([]);
 });
 
-test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-peers-hear-it: %s', async (state) => {
+test.each(['suspect', 'down'] as const)('a-silent-host-keeps-its-services-while-BFD-to-it-is-up: %s', async (state) => {
   const world = await three();
   await world.say('nat:r1', { onControlLoss: 'hold' });
   world.bfdUp.add('a');

@@ -64,7 +64,7 @@ export const designationEvacuator: Evacuator = {
   plan: planDesignations,
   begin: beginHandovers,
 
-  hostsAffectedBy: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
+  hostsAffectedBy: ({ kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
 
   abandon: (fleet, host, how) =>
     [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(({ id, doc }) =>

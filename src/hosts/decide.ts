@@ -11,7 +11,7 @@ import { HOST, type Host, type HOST_FACTS } from './model.ts';
 import { recordLeftZones } from './transport-zone.ts';
 import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address-check.ts';
 
-export { findHost, unknownHost, type StoredHost } from './find-host.ts';
+export { findHost, siteOfHost, unknownHost, type StoredHost } from './find-host.ts';
 
 type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
 

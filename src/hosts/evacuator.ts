@@ -129,7 +129,7 @@ export interface Evacuator {
    */
   readonly findUnsettled?: (fleet: FleetReader, host: string) => Iterable<Reason>;
   /** Hosts that may have more to drain, or may be empty, after this change. Cheap: called for every commit. */
-  readonly hostsAffectedBy?: (fleet: FleetReader, change: AppliedChange) => readonly string[];
+  readonly hostsAffectedBy?: (change: AppliedChange, fleet: FleetReader) => readonly string[];
   /** What becomes of remaining tenants when the host is removed by force, or because they end with the host. */
   readonly abandon: (fleet: FleetReader, host: string, how: AbandonCommand) => readonly Change[];
   /** Brings back what left the host in its present scale-in, for a recover with fail-back. Absent when nothing is brought back. */
@@ -148,7 +148,7 @@ export function planEvacuation(
   leavers: readonly LeavingTenants[],
   how: PlanOptions,
 ): readonly PlannedEvacuation[] {
-  return runTrial(fleet, (trial) => runAllSteps(evacuator.plan(() => inOneStep(trial), leavers, how)));
+  return runTrial(fleet, (trial) => runAllSteps(evacuator.plan(() => runInOneStep(trial), leavers, how)));
 }
 
 /** The start in one piece. */
@@ -162,7 +162,7 @@ export function beginEvacuation(
 }
 
 /** For what is worked out in well below a millisecond. */
-export function* inOneStep<T>(result: T): Generator<undefined, T> {
+export function* runInOneStep<T>(result: T): Generator<undefined, T> {
   yield;
   return result;
 }

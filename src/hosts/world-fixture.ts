@@ -98,7 +98,7 @@ export abstract class TestWorld {
     const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     this.#journal = journal;
     this.#engine = this.begin({ journal, clock, ids, log });
-    journal.onCommit((_commit, applied) => {
+    journal.onCommit(({ applied }) => {
       for (const { name, check } of registry.invariants)
         this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
     });

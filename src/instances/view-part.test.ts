@@ -47,7 +47,7 @@ const partOf = (fleet: Fleet, of: string): readonly ViewInstance[] =>
 
 function affectedHosts(fleet: Fleet, ...changes: Change[]): string[][] {
   const applied: AppliedChange[] = fleet.apply(fleet.revision + 1, changes);
-  return applied.map((change) => [...instancesPart.affects(fleet, change)].sort());
+  return applied.map((change) => [...instancesPart.affects(change, fleet)].sort());
 }
 
 describe('the instances in the view of a host', () => {

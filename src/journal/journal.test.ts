@@ -121,7 +121,7 @@ describe('the deciding lease', () => {
     expect(journal.fence).toBeUndefined();
   });
 
-  it('given up while a group is under way: the group counts, what waits is refused', async () => {
+  it('released while a group is under way: the group counts, what waits is refused', async () => {
     const { journal, store } = await makeRig();
     const release = store.hold();
     const underWay = journal.submit(write('a'));
@@ -207,7 +207,7 @@ describe('a follower', () => {
     const follower = journalOn(new MemoryStore(disk));
     await follower.open();
     const events: unknown[] = [];
-    const stop = follower.onCommit(({ revision }, [change]) =>
+    const stop = follower.onCommit(({ commit: { revision }, applied: [change] }) =>
       events.push([revision, change?.before?.doc, change?.after?.doc]),
     );
     await Promise.all([journal.submit(count('a')), journal.submit(count('a'))]);

@@ -35,12 +35,18 @@ export interface JournalOptions {
 }
 
 /** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
-export type CommitListener = (commit: Commit, applied: readonly AppliedChange[]) => void;
+/** A commit, and what it changed of each document. */
+interface AppliedCommit {
+  readonly commit: Commit;
+  readonly applied: readonly AppliedChange[];
+}
+
+export type CommitListener = (applied: AppliedCommit) => void;
 
 /** To decide so many takes longer than a flush: from here on the store can write them while the rest is decided. */
 const WRITE_THRESHOLD = 64;
 const POLL_MS = 1000;
-/** Together about three seconds: long enough for a connection to come back, short enough for a caller to hear of it. */
+/** Together about three seconds: long enough for a connection to come back, short enough for a caller to get an answer. */
 const RETRIES_MAX = 5;
 const RETRY_BACKOFF = { firstMs: 100, longestMs: 1600 };
 
@@ -281,7 +287,7 @@ export class Journal {
     this.#tail.add(commit);
     for (const listener of this.#listeners) {
       try {
-        listener(commit, applied);
+        listener({ commit, applied });
       } catch (error) {
         // A bug of the listener. The commit is durable all the same: other listeners are notified, and callers are answered.
         this.#onListenerError(error);
@@ -318,7 +324,7 @@ export class Journal {
   }
 
   #divergence(head: number): Promise<Divergence> {
-    return findDivergence(this.store, this.#tail.all(), { lostTo: this.#position.revision, head });
+    return findDivergence(this.store, this.#tail.commits(), { lostTo: this.#position.revision, head });
   }
 
   #applyRead(read: StoredCommit): void {

@@ -39,7 +39,7 @@ test('a-listener-that-throws-keeps-no-caller-waiting-and-no-other-listener-uninf
   journal.onCommit(() => {
     throw new Error('boom');
   });
-  journal.onCommit(({ revision }) => revisions.push(revision));
+  journal.onCommit(({ commit }) => revisions.push(commit.revision));
   expect(await Promise.all([write(1), write(2)])).toMatchObject([{ answer: 1 }, { answer: 2 }]);
   expect(await write(3)).toMatchObject({ kind: 'accepted', revision: 3 });
   expect(revisions).toEqual([1, 2, 3]);
@@ -51,7 +51,7 @@ test('a-witness-that-cannot-be-written-keeps-no-caller-waiting-and-no-listener-u
   const { journal, revisions, faults, write } = await listening(() => {
     if (isFull) throw new Error('ENOSPC: no space left on device');
   });
-  journal.onCommit(({ revision }) => revisions.push(revision));
+  journal.onCommit(({ commit }) => revisions.push(commit.revision));
   isFull = true;
   expect(await write(1)).toMatchObject({ kind: 'accepted', revision: 1 });
   isFull = false;

@@ -13,6 +13,7 @@ import type {
   Lease,
   LeaseAnswer,
   LeaseRequest,
+  VacancyWait,
   Position,
   Precondition,
   ReadAnswer,
@@ -296,7 +297,7 @@ export class MemoryStore implements Store {
     return lease === undefined ? undefined : toLease(lease, this.#disk.nowMs());
   }
 
-  async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+  async awaitVacancy({ name, signal }: VacancyWait): Promise<void> {
     const lease = this.#disk.state.leases.get(name);
     const isTaken = lease !== undefined && lease.expiresAtMs > this.#disk.nowMs();
     if (isTaken && !this.#disk.isAbandoned(name, lease.epoch)) await this.#disk.waitForVacancy(signal);

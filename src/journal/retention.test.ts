@@ -96,7 +96,7 @@ describe('retention', () => {
     expect(w.journal.fleet.count(PART)).toBe(251);
     w.passDays(2);
     const sizes: number[] = [];
-    w.journal.onCommit(({ changes }) => void sizes.push(changes.length));
+    w.journal.onCommit(({ commit }) => void sizes.push(commit.changes.length));
     await w.look();
     expect([...w.journal.fleet.all(WORK)].map(({ id }) => id)).toEqual(['open']);
     expect([...w.journal.fleet.all(PART)].map(({ id }) => id)).toEqual(['other']);

@@ -46,7 +46,7 @@ export class ReplyClient {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Lets go of the kept connections. */
+  /** Closes the kept connections. */
   close(): void {
     this.#connections.close();
   }

@@ -60,7 +60,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
   });
   const boots = new Set<NodeJS.Timeout>();
   for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);
-  const unfollow = journal.onCommit((_, applied) => followHosts(applied, fleet, boots));
+  const unfollow = journal.onCommit(({ applied }) => followHosts(applied, fleet, boots));
   await joinMissing(journal, fleet, options);
   if (hosts > 0) await makeCatalogue(journal, log);
   return {

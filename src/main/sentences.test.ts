@@ -86,7 +86,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   ],
   'lives-here': [{ ...HOST, kind: 'instance', tenant: 'web' }],
   'left-to-operator': [{ ...HOST, kind: 'instance', tenant: 'web' }],
-  'more-live-here': [{ ...HOST, told: 100 }],
+  'more-live-here': [{ ...HOST, shown: 100 }],
   'not-drained': [HOST],
   'still-connected': [
     { ...HOST, connection: 'up' },

@@ -42,7 +42,7 @@ export class CredentialsController {
       if (this.#isRaised()) this.#loop.wake();
     };
     const stops = [
-      journal.onCommit((_commit, applied) => {
+      journal.onCommit(({ applied }) => {
         if (applied.some(({ kind }) => kind === ALARM.name)) wake();
       }),
       journal.onRebuilt(wake),

@@ -56,7 +56,7 @@ export class OperationsController {
   /** What happened since the last pass. Lost in a crash, found again by the scan. */
   readonly #woken = new Map<OperationId, 'all' | Set<string>>();
   readonly #concurrency = new DriverConcurrency();
-  /** Items whose driver knows of a newer epoch: this server hears of it soon, and asking at once would only repeat it. */
+  /** Items whose driver knows of a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
   readonly #stale = new Set<string>();
   #scanAtMs = 0;
   /** How much of what the clock jumped the deadlines have been given. */
@@ -74,7 +74,7 @@ export class OperationsController {
       intervalMs: () => this.#untilScanMs(),
       // What is woken meanwhile is not kept for a term that may never come: the scan finds it.
       runsAsFollower: true,
-      subscribe: () => options.journal.onCommit((_commit, applied) => this.#wakeFor(applied)),
+      subscribe: () => options.journal.onCommit(({ applied }) => this.#wakeFor(applied)),
     });
     this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.itemsToWake?.bind(kind) ?? []);
   }

@@ -3,6 +3,7 @@ import { OperationsController } from './controller.ts';
 import { LeaseController, type LeaseOptions } from './lease-controller.ts';
 import { ITEM, OPERATION, operationsModel, type Operation } from './model.ts';
 import { operationSentences } from './reason.ts';
+import { OPERATION_REASON_CODES } from './reason-codes.ts';
 import { operationRoutes, operationRepresentations } from './routes.ts';
 
 export const OPERATIONS_CONTROLLER = serviceKey<OperationsController>('operations');
@@ -24,6 +25,7 @@ const OPERATIONS_METRIC: DocumentMetric<Operation> = {
 export const operationsModule: Module = {
   name: 'operations',
   models: () => [operationsModel],
+  reasonCodes: OPERATION_REASON_CODES,
   sentences: [operationSentences],
   representations: ({ explain }) => {
     const { operation, item } = operationRepresentations(explain);

@@ -14,7 +14,7 @@ export interface TaskResult {
   readonly facts?: TaskFacts;
 }
 
-/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
+/** What an effect on the machine is given beside its order: the lease under which it was ordered, and its deadline. */
 export interface TaskFence {
   /** Of the view that the task was in. */
   readonly stamp: { readonly journalId: string; readonly leaseEpoch: number; readonly revision: number };

@@ -124,7 +124,7 @@ export class Server {
       ids,
     });
     this.journal = journal;
-    journal.onCommit(({ revision }, applied) => parts.onCommit(this, revision, applied));
+    journal.onCommit(({ commit, applied }) => parts.onCommit(this, commit.revision, applied));
     const statements = new StatementIssuer({
       journalId: () => journal.journalId,
       signer: () => SIGNER,

@@ -205,7 +205,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(answerOf(await waiting)).toMatchObject({ kind: 'view', view: { parts: { self: { zone: 'other' } } } });
     });
 
-    test('lets-go-of-a-wait-that-is-given-up', async () => {
+    test('ends-a-wait-that-is-aborted', async () => {
       const { link, plane, session } = await joined();
       const stopping = new AbortController();
       const waiting = link.view(session, await viewOf(link, session), stopping.signal);
@@ -256,7 +256,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
         .toMatchObject({ kind: 'elsewhere', holder });
     });
 
-    test('says-not-yet-and-lets-go-of-a-wait-for-connections', async () => {
+    test('answers-not-yet-and-ends-a-wait-for-connections', async () => {
       const { link, plane, session } = await joined();
       await plane.register('c2');
       await plane.commit(() => accept([seeding('c2', 'c1')], null));

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
+import { compose } from '../../src/composition/index.ts';
 import { selfSigned } from '../self-signed.ts';
 import { populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
@@ -303,6 +304,7 @@ describe('listening', () => {
       ids,
       routes: [],
       representations: [],
+      scopes: compose([]),
       settings: [],
       log: pino({ level: 'silent' }),
       tls,

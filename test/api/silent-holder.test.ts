@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { clockAhead, takeLease, startApiTestServer } from './api-test-server.ts';
 
-test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () => {
+test('a-forwarded-request-is-aborted-when-another-server-takes-over', async () => {
   let arrived = (): void => undefined;
   const arrival = new Promise<void>((resolve) => (arrived = resolve));
   const silent = createServer(() => arrived()); // and never answers

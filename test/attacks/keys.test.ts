@@ -40,7 +40,7 @@ describe('a rotation', () => {
       const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
       return isHolderSigned(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
     };
-    // Whether the server has the new keys or not, and whether the agent has heard of them or not.
+    // Whether the server has the new keys or not, and whether the agent knows them or not.
     for (const keys of [first, second]) for (const trust of [known, learnt]) expect(isTrusted(keys, trust)).toBe(true);
     expect(authoritiesOf(second, 2 * DAY_MS)).toHaveLength(2);
     expect(authoritiesOf(second, 9 * DAY_MS)).toHaveLength(1);

@@ -20,7 +20,7 @@ test('an agent joins with its token, its host comes into service, and a restart 
   first.child.kill('SIGTERM');
   expect(await first.ended).toMatchObject({ code: 0 });
 
-  // An older one, so that it is seen which of the two was heard last.
+  // An older one, so that it is seen which of the two reported last.
   const second = agent('--service-version', '2');
   const host = { state: 'active', connection: { state: 'up' }, serviceVersion: 2 };
   const look = async (): Promise<void> => expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject(host);

@@ -201,7 +201,7 @@ describe('the demonstration', () => {
     expect(await demo.ended).toMatchObject({ code: 0 });
   });
 
-  test('the fleet comes into service, and is there at the second start with its agents heard', async () => {
+  test('the fleet comes into service, and is there at the second start with its agents connected', async () => {
     const data = newFolder();
     const demo = (): ReturnType<typeof start> =>
       start(['demo', '--demo', 'small', '--data', data, '--listen', '127.0.0.1:0']);

@@ -173,7 +173,7 @@ ovsSuite('ovsdb', () => {
     await monitor.waitFor(
       () => textMapColumn([...monitor.table('Open_vSwitch').values()][0], 'external_ids')['while'],
       {
-        what: 'the change is heard of',
+        what: 'the change is received',
         timeoutMs: 20_000,
       },
     );

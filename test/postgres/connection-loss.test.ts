@@ -107,7 +107,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     const { position } = await withRetries(() => snapshotOf(follower));
     const timeout = AbortSignal.timeout(30_000);
     const woken = follower.waitForChange(position.revision, timeout);
-    await withRetries(() => mustWrite(writer, batch([put('heard')])));
+    await withRetries(() => mustWrite(writer, batch([put('received')])));
     await woken;
     expect(timeout.aborted).toBe(false);
   });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * Where to cut: before the message reaches the server, or after the server has answered it and before the client hears. With `freeze`
+ * Where to cut: before the message reaches the server, or after the server has answered it and before the client gets the answer. With `freeze`
  * everything falls silent there instead, and nobody is told.
  */
 export interface Cut {

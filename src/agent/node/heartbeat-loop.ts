@@ -45,7 +45,7 @@ export interface HeartbeatLoopParts {
 const INSPECT_MS = 60_000;
 /** A heartbeat waits no longer for it. */
 const INSPECT_TIMEOUT_MS = 1000;
-/** A tenth either way keeps hosts that started together from being heard together for ever. */
+/** A tenth either way keeps hosts that started together from sending together for ever. */
 const JITTER = 0.1;
 /** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
 const COALESCE_MS = 200;

@@ -80,7 +80,7 @@ export class HttpLink implements AgentLink {
     return transportTo(server) === 'https';
   }
 
-  /** Lets go of the kept connections. */
+  /** Closes the kept connections. */
   close(): void {
     this.#client.close();
   }

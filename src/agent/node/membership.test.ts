@@ -24,7 +24,7 @@ test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-t
   const { membership, putBack } = newMembership();
   membership.beginWipe();
   await membership.recordWiped('leave:1');
-  // Its answer was lost, and it is told again. Only then it hears that nobody waits for the first any more.
+  // Its answer was lost, and it gets the task again. Only then it learns that the first answer is not waited for any more.
   membership.beginWipe();
   expect(await membership.revertLeave()).toBe(false);
   expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:1', 0]);

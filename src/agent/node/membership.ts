@@ -180,7 +180,7 @@ export class Membership {
     this.#wipesInProgress -= 1;
   }
 
-  /** The server knows, or will not hear of this host any more. True when this was what it left by. */
+  /** The server knows, or does not accept this host any more. True when this was what it left by. */
   async completeLeave(task?: string): Promise<boolean> {
     const { leaving } = this.#identity;
     if (leaving === undefined || (task !== undefined && task !== leaving)) return false;
@@ -222,7 +222,7 @@ export class Membership {
     this.onLeaveReverted();
   }
 
-  /** It was brought back before anybody heard that it is wiped: it is one of the fleet as before. False when it is not yet. */
+  /** It was brought back before the server had the report that it is wiped: it is in the fleet as before. False when it is not yet. */
   async revertLeave(): Promise<boolean> {
     // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
     if (this.#wipesInProgress > 0) return false;

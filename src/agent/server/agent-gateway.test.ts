@@ -96,7 +96,7 @@ describe('the gateway', () => {
     expect(gateway.hasConverged('c1', revision())).toBe(true);
   });
 
-  test('hears-each-of-many-words-that-are-the-same-and-refuses-the-next-one-once-its-credential-is-another', async () => {
+  test('takes-each-of-many-equal-reports-and-refuses-the-next-one-once-its-credential-is-another', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
     const { liveness, journal } = plane.leader;

@@ -115,9 +115,9 @@ export class AgentGateway {
   }
 
   /** Calls whenever a host has converged on another view than before. */
-  onConvergence(hear: (host: string) => void): () => void {
-    this.#convergenceListeners.add(hear);
-    return () => this.#convergenceListeners.delete(hear);
+  onConvergence(listener: (host: string) => void): () => void {
+    this.#convergenceListeners.add(listener);
+    return () => this.#convergenceListeners.delete(listener);
   }
 
   /** Whether a host has applied a view that was composed at or after a revision, or an equal one. */
@@ -144,7 +144,7 @@ export class AgentGateway {
   }
 
   #announceConvergence(host: string): void {
-    for (const hear of this.#convergenceListeners) hear(host);
+    for (const listener of this.#convergenceListeners) listener(host);
   }
 
   /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
@@ -152,10 +152,7 @@ export class AgentGateway {
     const { journal, clock, intervalMs = INTERVAL_MS } = this.#options;
     this.#isOpen = true;
     this.#views.clear(); // affected hosts were not tracked before
-    const stops = [
-      journal.onCommit((_commit, applied) => this.#onCommit(applied)),
-      journal.onRebuilt(() => this.#reset()),
-    ];
+    const stops = [journal.onCommit(({ applied }) => this.#onCommit(applied)), journal.onRebuilt(() => this.#reset())];
     while (!signal.aborted) {
       this.#checkLease();
       this.#waiters.expire(clock.nowMs());

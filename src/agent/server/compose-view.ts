@@ -98,7 +98,7 @@ export function taskOf(
 
 /** The hosts whose view may differ after this change. A host that is missed here gets its view at a later poll. */
 export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
-  const hosts = new Set(parts.flatMap((part) => part.affects(fleet, change)));
+  const hosts = new Set(parts.flatMap((part) => part.affects(change, fleet)));
   if (change.kind !== ITEM.name) return hosts;
   for (const side of [change.before, change.after]) {
     const host = (side?.doc as Item | undefined)?.host;

@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   strictObject,
-  inTurns,
+  runInSlices,
   jsonPieces,
   LazyList,
   read,
@@ -127,7 +127,7 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
         const host = findHost(fleet, id);
         if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
         if (headersOnly === true) return NOTHING_READ;
-        return inTurns(describeDataplane(fleet, { host: id, parts, query, caller }), clock);
+        return runInSlices(describeDataplane(fleet, { host: id, parts, query, caller }), clock);
       },
     }),
   ];

@@ -60,7 +60,7 @@ async function worldOf(open: TaskHandler = answersWith({ line: 'c1:7000', secret
   await plane.start('s1');
   await clock.until('somebody decides', () => plane.hasLeader);
   const journal: string[] = [];
-  plane.leader.journal.onCommit((commit, applied) => void journal.push(JSON.stringify([commit, applied])));
+  plane.leader.journal.onCommit(({ commit, applied }) => void journal.push(JSON.stringify([commit, applied])));
   await plane.register('c1', 'c2');
   const sent: unknown[] = [];
   const hostWith = async (name: string, taskHandlers: TaskHandlers): Promise<TestHost> => {

@@ -1,8 +1,8 @@
 // Views as large as the fleet: composed and rendered in turns with other work, of one moment, and the same as in one go.
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { finish, type Fleet } from '../../fleet/index.ts';
-import { findHost, selfPart, type ViewPart } from '../../hosts/index.ts';
+import { finish, type Fleet, type FleetReader } from '../../fleet/index.ts';
+import { findHost, selfPart, type LargeViewPart, type ViewPart } from '../../hosts/index.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import type { Reply } from '../../link/index.ts';
 import { canonical, digestInSteps, digestOf } from '../protocol/digest.ts';
@@ -16,10 +16,9 @@ import { viewPieces } from './view-pieces.ts';
 const KINDS = new Map();
 
 /** A part with many entries, which takes a step for each; it states the host's networks first and last. */
-function longPart(entries: number, built: { steps: number } = { steps: 0 }): ViewPart {
-  const networksOf = (fleet: Parameters<ViewPart['build']>[0], host: string) =>
-    findHost(fleet, host)?.doc.physicalNetworks;
-  function* inSteps(fleet: Parameters<ViewPart['build']>[0], host: string) {
+function longPart(entries: number, built: { steps: number } = { steps: 0 }): LargeViewPart {
+  const networksOf = (fleet: FleetReader, host: string) => findHost(fleet, host)?.doc.physicalNetworks;
+  function* inSteps(fleet: FleetReader, host: string) {
     const first = networksOf(fleet, host);
     const list: object[] = [];
     for (let nth = 0; nth < entries; nth += 1) {
@@ -29,7 +28,7 @@ function longPart(entries: number, built: { steps: number } = { steps: 0 }): Vie
     }
     return { first, list, last: networksOf(fleet, host) };
   }
-  return { ...selfPart, name: 'long', build: (fleet, host) => finish(inSteps(fleet, host)), buildInSteps: inSteps };
+  return { name: 'long', affects: selfPart.affects, buildInSteps: inSteps };
 }
 
 function watch(promise: Promise<unknown>): { readonly isOver: boolean } {

@@ -1,6 +1,6 @@
 // Composes the views of hosts: a small one at once, one as large as the fleet in turns with other work, one such view at a time. A view is that of one
 // moment: when a change affects the host meanwhile, it is composed anew. What was composed is remembered by its digest.
-import { inTurns } from '../../access/index.ts';
+import { runInSlices } from '../../access/index.ts';
 import type { Steps } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
 import type { View, ViewWords } from '../protocol/messages.ts';
@@ -70,7 +70,7 @@ export class ViewComposer {
       const { done, value } = steps.next();
       if (done === true) return value;
     }
-    const view = this.#inTurn(steps).finally(() => this.#open.delete(host));
+    const view = this.#composeInTurn(steps).finally(() => this.#open.delete(host));
     this.#open.set(host, Object.assign(state, { view }));
     return view;
   }
@@ -94,13 +94,13 @@ export class ViewComposer {
   }
 
   /** One large view at a time: each of them takes a slice in a turn, and a thousand slices would hold up everything else. */
-  async #inTurn(steps: Steps<View | undefined>): Promise<View | undefined> {
+  async #composeInTurn(steps: Steps<View | undefined>): Promise<View | undefined> {
     const before = this.#last;
     const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
     this.#last = over;
     await before;
     try {
-      return await inTurns(steps, this.#options.clock);
+      return await runInSlices(steps, this.#options.clock);
     } finally {
       end(undefined);
     }

@@ -151,7 +151,7 @@ describe('the driver views', () => {
     expect(await waiting).toMatchObject({ kind: 'failed', reason: { code: 'target-bfd-down', alternative: 'c2' } });
   });
 
-  test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-is-heard', async () => {
+  test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-counts', async () => {
     const world = await worldOf('c1');
     const [rack] = world.racks;
     await rack!.stop();

@@ -10,7 +10,7 @@ export interface ConvergenceSource {
   hasConverged(host: string, revision: number, serviceVersion?: number): boolean;
   /** Why a converged host cannot provide a service yet; undefined when it can. */
   unreadinessOf(host: string, service: string): string | undefined;
-  onConvergence(hear: (host: string) => void): () => void;
+  onConvergence(listener: (host: string) => void): () => void;
 }
 
 /** Whether most of the host's BFD observers report it down. */

@@ -119,7 +119,7 @@ function datastore(): Route {
     scansFleet: () => true,
     handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
       const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
-      const all = () => ({
+      const renderDatastore = () => ({
         'ietf-restconf:data': {
           'ietf-yang-library:yang-library': yangLibrary(),
           'network-topology:network-topology': { topology: [topologyOf(hosts)] },
@@ -127,7 +127,7 @@ function datastore(): Route {
         },
       });
       // Of the whole of it, so the revision of the fleet (section 3.4.1.2).
-      return { ...pieces(all), etag: fleet.revision };
+      return { ...pieces(renderDatastore), etag: fleet.revision };
     },
   });
 }

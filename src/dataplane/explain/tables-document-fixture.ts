@@ -48,7 +48,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'old: switched',
-    about: 'did them until now, and does what still reaches it while the others turn away',
+    about: 'provided the service until now, and still serves what reaches it while the others change to the new one',
     facts: { role: 'retiring', ...handover('switched') },
   },
   {

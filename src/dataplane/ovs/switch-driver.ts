@@ -148,7 +148,7 @@ export class OvsSwitch implements Switch {
         // Types that we never use are foreign, and only scanned for references.
         groups: groups as readonly Group[],
         ...readBridgeIds(tables, this.#options.bridge),
-        ports: this.#ports.all().map((name) => `"${name}"`),
+        ports: this.#ports.names().map((name) => `"${name}"`),
       };
     });
   }

@@ -151,7 +151,7 @@ describe('who asks for a router', () => {
     expect(frameOf(answer)).toMatchObject({ link: { dstMac: '33:33:00:00:00:01' }, between: { dst: 'ff02::1' } });
   });
 
-  test('hears nothing where there is no gateway', () => {
+  test('gets nothing where there is no gateway', () => {
     const { gateway: _gateway, ...without } = KNOWN;
     expect(answerNd(encodeQuery({ kind: 'router-solicitation' }), without)).toEqual({
       kind: 'silence',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Change, Fleet } from '../../fleet/index.ts';
+import { buildPart } from '../../hosts/index.ts';
 import type { Port } from '../../network/index.ts';
 import { networksPart } from './networks-part.ts';
 import type { NetworksView } from './dataplane-view.ts';
@@ -11,7 +12,7 @@ function atNode(change: Change, node: string): Change {
 }
 
 describe('networks', () => {
-  const shown = (fleet: Fleet, name: string): NetworksView => networksPart.build(fleet, name) as NetworksView;
+  const shown = (fleet: Fleet, name: string): NetworksView => buildPart(networksPart, fleet, name) as NetworksView;
   const hosts = HOSTS.map((name) => host(name));
 
   test('a host is told of every port elsewhere in the networks that it has ports in', () => {

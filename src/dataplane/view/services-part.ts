@@ -8,7 +8,7 @@ import {
   type Service,
   type StoredService,
 } from '../../election/index.ts';
-import { findHost, HOST, type Host, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type Host, type SmallViewPart } from '../../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
@@ -36,7 +36,7 @@ import {
 } from './related-hosts.ts';
 import { domainOf, type ServiceRole, type ServiceView, type SubnetView } from './dataplane-view.ts';
 
-export const servicesPart: ViewPart = {
+export const servicesPart: SmallViewPart = {
   name: 'services',
   build: (fleet, id): readonly ServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
@@ -44,7 +44,7 @@ export const servicesPart: ViewPart = {
     if (host.quarantined !== undefined || host.state === 'removed') return [];
     return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
   },
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case SERVICE.name:
         return affectedByService(fleet, change);

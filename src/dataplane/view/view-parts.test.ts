@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SERVICE, serviceId, type Service } from '../../election/index.ts';
 import { idOf, put, remove, type Change } from '../../fleet/index.ts';
-import type { Host } from '../../hosts/index.ts';
+import { buildPart, type Host } from '../../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
   PORT,
@@ -41,7 +41,7 @@ describe('peers', () => {
 
   test('full: everybody in the zone but itself, with addresses', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c5', { transportZone: 'edge' }));
-    expect(peersPart.build(fleet, 'c1')).toEqual([
+    expect(buildPart(peersPart, fleet, 'c1')).toEqual([
       { host: 'c2', tunnelAddress: '172.16.0.2' },
       { host: 'c3', tunnelAddress: '172.16.0.3' },
       { host: 'c4', tunnelAddress: '172.16.0.4' },
@@ -104,7 +104,7 @@ describe('peers', () => {
 
   test.each<[string, Partial<Host>, Partial<Host>]>([
     ['that-shares-nothing-with-it-any-more', {}, {}],
-    ['that-is-not-heard', {}, { connection: { state: 'down', sinceMs: 0 } }],
+    ['that-is-not-connected', {}, { connection: { state: 'down', sinceMs: 0 } }],
     ['that-has-no-tunnels-any-more', {}, { tunnelAddress: undefined } as unknown as Partial<Host>],
     ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
   ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
@@ -328,11 +328,11 @@ describe('properties of the parts', () => {
           const ground = [...blue, ...red, ...green, ...keys];
           const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...ground);
           for (const changes of all) {
-            const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
+            const before = HOSTS.map((id) => JSON.stringify(buildPart(part, fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
-            const affected = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+            const affected = new Set(applied.flatMap((change) => part.affects(change, fleet)));
             const missed = HOSTS.filter(
-              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !affected.has(id),
+              (id, nth) => JSON.stringify(buildPart(part, fleet, id)) !== before[nth] && !affected.has(id),
             );
             expect(missed).toEqual([]);
           }
@@ -349,7 +349,7 @@ describe('properties of the parts', () => {
       host('c2', { transportZone: 'edge' }),
       remove(PORT, idOf(PORT, 'p2')),
     ]);
-    expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+    expect(applied.flatMap((change) => peersPart.affects(change, fleet))).toContain('c1');
   });
 
   test('a-port-on-a-segment-concerns-nobody-on-the-others', () => {
@@ -357,7 +357,7 @@ describe('properties of the parts', () => {
     const elsewhere = portInSegment('p33', 'c3', 'g2');
     const fleet = newFleet(...HOSTS.map((id) => host(id)), ...green, ...keys, ...ports, elsewhere);
     const [change] = fleet.apply(fleet.revision + 1, [portInSegment('p444', 'c2', 'g1')]);
-    expect([...networksPart.affects(fleet, change!)].sort()).toEqual(['c1', 'c2']);
+    expect([...networksPart.affects(change!, fleet)].sort()).toEqual(['c1', 'c2']);
   });
 
   test('never: a tunnel has one end', () => {
@@ -379,7 +379,7 @@ describe('properties of the parts', () => {
       portOn('p2', 'c2', 'blue'),
     );
     const touched = (change: Change): string[] =>
-      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(fleet, applied));
+      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(applied, fleet));
     expect(touched(portOn('p33', 'c1', 'blue'))).toEqual([]);
     expect(touched(portOn('p444', 'c3', 'blue')).sort()).toEqual(['c1', 'c2', 'c3']);
     expect(touched(remove(PORT, idOf(PORT, 'p33')))).toEqual([]);

@@ -8,7 +8,7 @@ import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handove
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
 
-test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
+test('the-new-host-is-ready-before-the-others-change-to-it-and-the-old-one-stops-last', async () => {
   const world = await startLeaving();
   await world.settle();
   expect(world.views.log).toEqual(WHOLE_WAY);

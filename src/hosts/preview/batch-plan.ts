@@ -22,7 +22,7 @@ export interface EvacuatorPlan {
 export interface BatchPlanRequest extends PlanOptions {
   readonly hosts: readonly StoredHost[];
   /** The site that instances of a host must stay in; undefined when they may move anywhere. */
-  readonly within: (host: StoredHost) => string | undefined;
+  readonly siteToStayIn: (host: StoredHost) => string | undefined;
   /** The whole inventory, unless only tenants that are not moving yet are requested, or the first of them. */
   readonly tenantsOf?: (
     evacuator: Evacuator,
@@ -89,11 +89,11 @@ export function tombstonedTrials(
 function* collectLeavers(
   fleet: FleetReader,
   evacuator: Evacuator,
-  { hosts, within, tenantsOf = INVENTORY }: BatchPlanRequest,
+  { hosts, siteToStayIn, tenantsOf = INVENTORY }: BatchPlanRequest,
 ): Steps<readonly LeavingTenants[]> {
   const leavers: LeavingTenants[] = [];
   for (const host of hosts) {
-    leavers.push({ host: host.id, tenants: [...tenantsOf(evacuator, fleet, host.id)], within: within(host) });
+    leavers.push({ host: host.id, tenants: [...tenantsOf(evacuator, fleet, host.id)], within: siteToStayIn(host) });
     yield;
   }
   return leavers;

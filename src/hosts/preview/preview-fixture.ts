@@ -4,7 +4,7 @@ import { alarmsModel } from '../../alarms/index.ts';
 import { Fleet, idOf, put, Registry, type Change, type FleetReader } from '../../fleet/index.ts';
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
-import { inOneStep, type Evacuation, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, type Evacuation, type Evacuator } from '../evacuator.ts';
 import { HOST, hostsModel, type Host } from '../model.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -76,7 +76,7 @@ export function evacuatorOf(tenancy: Tenancy): Evacuator {
         tenants.map((tenant) => ({ host, tenant, evacuation: evacuations[tenant.id] ?? place(room, how) })),
       );
     },
-    begin: () => inOneStep({ changes: [] }),
+    begin: () => runInOneStep({ changes: [] }),
     abandon: () => [],
   };
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { inOneStep, runAllSteps, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, runAllSteps, type Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 import { denyChangedPlan } from './plan-hash.ts';
 import { evacuatorOf, fleetOf, sha256, type Tenancy } from './preview-fixture.ts';
@@ -307,7 +307,7 @@ describe('the plan that a start is bound to', () => {
   test('the-order-in-which-an-evacuator-answers-does-not-count', () => {
     const turned = both().map((one): Evacuator => ({
       ...one,
-      plan: (...args) => inOneStep(runAllSteps(one.plan(...args)).toReversed()),
+      plan: (...args) => runInOneStep(runAllSteps(one.plan(...args)).toReversed()),
     }));
     expect(hashWith(turned)).toBe(seen);
   });

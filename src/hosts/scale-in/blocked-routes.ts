@@ -57,8 +57,8 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
       const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object> {
         const { fleet } = slices;
         const hosts = drainingHosts(fleet, caller, site);
-        const within = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
-        const how = { hosts, within, nowMs, explained: limit, tenantsOf: listRemainingTenants };
+        const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
+        const how = { hosts, siteToStayIn: stayIn, nowMs, explained: limit, tenantsOf: listRemainingTenants };
         const planned = yield* planBatchInSteps(slices, evacuators, how);
         const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
         const telling = { explain, sight: world.redactorFor(caller, fleet) };

@@ -119,7 +119,7 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
   const isReported = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
   if (forced === undefined && isReported && waitedMs >= LEAVE_DEADLINE_MS) {
-    mark('leave-given-up');
+    mark('leave-timed-out');
     return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
   }
   // It cannot answer while it is silent, and is not known to be down yet.

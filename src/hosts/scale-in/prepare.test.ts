@@ -5,7 +5,7 @@ import { Fleet, idOf, Registry, remove, type Change, type FleetReader } from '..
 import type { Decision } from '../../journal/index.ts';
 import { OPERATION, operationsModel } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
-import { inOneStep, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, type Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 import { previewScaleIn } from '../preview/preview.ts';
 import { hostChange } from '../preview/preview-fixture.ts';
@@ -117,7 +117,7 @@ describe('a start of many', () => {
       *plan(openTrial, ...rest) {
         const trial = yield* openTrial();
         seen.push(`plan ${one.name} ${statesIn(trial)}`);
-        return yield* one.plan(() => inOneStep(trial), ...rest);
+        return yield* one.plan(() => runInOneStep(trial), ...rest);
       },
       begin: (reader, ...rest) => {
         seen.push(`begin ${one.name} ${statesIn(reader)}`);

@@ -12,6 +12,7 @@ import {
   type Route,
   type RouteContext,
 } from '../../access/index.ts';
+import type { Composition } from '../../composition/index.ts';
 import { idOf, valueOf, type Reason, type Refusal } from '../../fleet/index.ts';
 import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../../operations/index.ts';
@@ -37,6 +38,7 @@ export interface ScaleInRoutes {
   readonly evacuators: readonly Evacuator[];
   readonly touchedBy: RemovalImpactComputation;
   readonly explain: Explain;
+  readonly scopes: Pick<Composition, 'scopeOf'>;
 }
 
 const PATH = '/api/v1/scale-in';
@@ -248,15 +250,15 @@ function renderResult(
   shared?: string,
 ): object {
   // An unknown name comes from the caller: the answer is the same whether another site has it or not.
-  const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
-  const why = reason === undefined ? undefined : limited(reason);
+  const redact = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
+  const why = reason === undefined ? undefined : redact(reason);
   return {
     ...one,
     ...(name !== undefined && name !== one.host && { name }),
     ...(operation !== undefined && operation !== shared && { operation }),
     ...(why !== undefined && { reason: why, sentence: explain(why) }),
     ...(blockers !== undefined && {
-      blockers: blockers.map(limited).map((blocker) => ({ ...blocker, sentence: explain(blocker) })),
+      blockers: blockers.map(redact).map((blocker) => ({ ...blocker, sentence: explain(blocker) })),
     }),
   };
 }

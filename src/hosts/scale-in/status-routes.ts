@@ -1,6 +1,7 @@
 // GET /api/v1/scale-in: every host between service and removal, what is left on it, and why it waits. It changes nothing.
 import { Type } from 'typebox';
 import { answer, strictObject, ID, read, canSeeSite, type Route, type Redactor } from '../../access/index.ts';
+import type { Composition } from '../../composition/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../../operations/index.ts';
 import type { StoredHost } from '../decide.ts';
@@ -13,6 +14,7 @@ import { STRAYS_SCHEMA } from '../strays-schema.ts';
 interface StatusRoute {
   readonly evacuators: readonly Evacuator[];
   readonly explain: Explain;
+  readonly scopes: Pick<Composition, 'scopeOf'>;
 }
 
 /** In the order of a host's way out. */
@@ -53,7 +55,7 @@ const STATUS = Type.Object({
   }),
 });
 
-export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route {
+export function scaleInStatusRoute({ evacuators, explain, scopes }: StatusRoute): Route {
   return read({
     method: 'GET',
     path: '/api/v1/scale-in',
@@ -69,12 +71,13 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
     answers: { 200: { about: 'leaving and returning hosts', schema: STATUS } },
     handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
       const sight = redactorFor(caller, fleet);
-      const isWanted = (of: string): boolean => canSeeSite(caller, of) && (site === undefined || site === of);
+      const isWanted = (of: string | undefined): boolean =>
+        canSeeSite(caller, of) && (site === undefined || site === of);
       const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
         .filter(({ doc }) => isWanted(doc.site))
         .sort((one, other) => (one.id < other.id ? -1 : 1));
-      const siteOf = (host: string): string => fleet.get(HOST, host as StoredHost['id'])?.doc.site ?? '';
-      const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc.peer)));
+      const { siteOf } = scopes.scopeOf(PENDING_CLEAN_UP);
+      const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc, fleet)));
       return answer({
         count: all.length,
         hosts: all.slice(0, limit).map((host) => renderHost(fleet, host, { evacuators, explain, sight })),
@@ -89,7 +92,7 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
   });
 }
 
-interface StatusRenderContext extends StatusRoute {
+interface StatusRenderContext extends Omit<StatusRoute, 'scopes'> {
   readonly sight: Redactor | undefined;
 }
 

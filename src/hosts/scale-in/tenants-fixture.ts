@@ -23,7 +23,7 @@ import {
 } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
 import {
-  inOneStep,
+  runInOneStep,
   type BeginEvacuation,
   type PlannedEvacuation,
   type Evacuation,
@@ -174,8 +174,8 @@ function evacuatorOf(kit: Kit): Evacuator {
         }),
       );
     },
-    begin: (fleet, planned, how) => inOneStep({ changes: beginTenantMoves(kit, fleet, planned, how) }),
-    hostsAffectedBy: (_fleet, change) => {
+    begin: (fleet, planned, how) => runInOneStep({ changes: beginTenantMoves(kit, fleet, planned, how) }),
+    hostsAffectedBy: (change) => {
       if (change.kind !== kind.name) return [];
       const docs = [change.before?.doc, change.after?.doc].filter((doc) => doc !== undefined);
       return [...new Set(docs.map((doc) => (doc as TenantDoc).host))];

@@ -188,7 +188,7 @@ describe('a move', () => {
     expect(world.nowMs - nowMs).toBeLessThan(200_000);
   });
 
-  test('hears-of-a-plug-again-that-nobody-heard', async () => {
+  test('reports-a-plug-again-whose-report-was-lost', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'hang' });
     const operation = await move(world);

@@ -53,14 +53,14 @@ export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
 
 /** The role of a copy on a host. */
 export type CopyRole =
-  /** Not used: a successor runs elsewhere, or the user has given up its contents. */
+  /** Not used: a successor runs elsewhere, or the user has released its contents. */
   | 'superseded'
   /** The instance is on this host again: the copy is the instance. */
   | 'current'
   /** Nobody has said that the instance runs elsewhere. */
   | 'possibly-last';
 
-/** A shelve or a delete gives up the contents; a build begins without any. */
+/** A shelve or a delete releases the contents; a build begins without any. */
 const WITHOUT_CONTENTS: readonly InstanceState[] = ['deleting', 'shelving', 'shelved', 'building'];
 
 export interface Copy {

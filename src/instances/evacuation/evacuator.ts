@@ -12,7 +12,7 @@ import {
 } from '../../fleet/index.ts';
 import {
   findHost,
-  inOneStep,
+  runInOneStep,
   type BeginEvacuation,
   type PlannedEvacuation,
   type Evacuation,
@@ -67,12 +67,12 @@ export const instanceEvacuator: Evacuator = {
   findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
   remainingTenants: (fleet, host) => remainingTenants(fleet, host),
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
-  hostsAffectedBy: (fleet, change) => affectedHosts(fleet, change),
+  hostsAffectedBy: (change, fleet) => affectedHosts(fleet, change),
 
   plan: planInstances,
 
   // A drain begins few at once.
-  begin: (fleet, planned, how) => inOneStep(beginMoves(fleet, planned, how)),
+  begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, how)),
 
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 };

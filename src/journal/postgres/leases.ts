@@ -6,7 +6,7 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './connections.ts';
 import type { PostgresLeaseSession } from './lease-session.ts';
 import { LEASE_RELEASED } from './listener.ts';
-import type { Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
+import type { Lease, LeaseAnswer, LeaseRequest, VacancyWait } from '../store.ts';
 
 interface LeaseRow {
   readonly name: string;
@@ -135,7 +135,7 @@ export class PostgresLeases {
   }
 
   /** The holder waits for the end of its own session, other servers for that of the holder's. */
-  async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+  async awaitVacancy({ name, signal }: VacancyWait): Promise<void> {
     const { session } = this.#options;
     while (!signal.aborted) {
       if (session.hasLock(name)) return session.waitForEnd(signal);

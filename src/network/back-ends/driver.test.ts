@@ -100,7 +100,7 @@ describe('the network driver', () => {
     expect(await carryOut(BIND)).toMatchObject({ kind: 'already' });
   });
 
-  test('a-back-end-that-hangs-is-given-up-after-a-while', async () => {
+  test('a-back-end-that-hangs-times-out', async () => {
     const { carryOut, clock } = startDriver([{ op: 'bind', outcome: 'hang', times: 2 }], { callTimeoutMs: 5000 });
     await carryOut(CREATE);
     const outcome = carryOut(BIND);
@@ -108,7 +108,7 @@ describe('the network driver', () => {
     expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
-  test('a-back-end-that-ignores-its-deadline-is-given-up-as-well', async () => {
+  test('a-back-end-that-ignores-its-deadline-times-out-as-well', async () => {
     const never = new Promise<OrderResult>(() => undefined);
     const silent = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
     const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', silent]]), callTimeoutMs: 5000 });

@@ -131,7 +131,7 @@ const deletePortRoute = write({
     const operation = idOf(OPERATION, ids.next('op'));
     const command = { id: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: PORT_REPRESENTATION, id: params.id },
+      target: { representation: PORT_REPRESENTATION, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
       answer: ({ port, operation: operationId }, { redactor }) =>

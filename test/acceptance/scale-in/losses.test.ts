@@ -99,7 +99,7 @@ describe('an upgrade', () => {
 });
 
 describe('control of the designated host is lost', () => {
-  test('a-host-that-most-of-its-peers-do-not-hear-loses-its-services-to-the-standby, though-it-is-connected', async () => {
+  test('a-host-to-which-BFD-is-down-at-most-peers-loses-its-services-to-the-standby, though-it-is-connected', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     const { standby = '', epoch } = world.service(NAT);
@@ -179,7 +179,7 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
-  test('scale-in-25: a-service-may-hold-on-while-peers-hear-its-host', async () => {
+  test('scale-in-25: a-service-may-stay-while-BFD-to-its-host-is-up', async () => {
     const world = await scaleInWorld();
     const http = await HttpApi.start(world);
     await presentOn(world, 'a', 'd');

@@ -142,7 +142,7 @@ function failNoAccess(call: string): Extract<PortsResult, { kind: 'failed' }> {
   return { kind: 'failed', fault: 'no-network-access', problem };
 }
 
-/** A back end that this agent has not heard of is one outside the journal. */
+/** A back end that this agent does not know is one outside the journal. */
 function isInline({ backEnd }: { readonly backEnd: string }): boolean {
   return (CAPABILITIES as Readonly<Record<string, { readonly inline: boolean } | undefined>>)[backEnd]?.inline ?? false;
 }

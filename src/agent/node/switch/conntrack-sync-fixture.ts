@@ -154,7 +154,7 @@ export class ConntrackSyncWorld {
       return view && compile(view).zones.get(id);
     });
     const zone = zones.find((one) => one !== undefined) ?? this.#zones.get(id);
-    if (zone === undefined) throw new Error(`${name} never heard of ${id}`);
+    if (zone === undefined) throw new Error(`${name} does not know ${id}`);
     this.#zones.set(id, zone);
     return zone;
   }

@@ -53,7 +53,7 @@ export interface PacketResponderOptions {
 /** There is one way out: what is said there is said in one network. */
 const OUTSIDE = 'outside';
 const TO_OUTSIDE = 'output:"muster-ext"';
-/** Instances that missed the answer to their question hear of their router after this. */
+/** Instances that missed the answer to their question get it again after this. */
 const ADVERTISE_MS = 200_000;
 const IDLE_MAX_MS = 30_000;
 

@@ -322,7 +322,7 @@ describe('identities of switches', () => {
     await plane.edit('c1', { ...rest, state: 'removed' });
     const reports = (): unknown[] =>
       [...plane.leader.journal.fleet.all(ALARM)].filter(({ doc }) => doc.reason.code === 'removed-host-reports');
-    await clock.until('somebody hears of it', () => reports().length === 1);
+    await clock.until('it is reported', () => reports().length === 1);
     const { revision } = plane.leader.journal.fleet;
     await clock.pass(30_000);
     expect(plane.leader.journal.fleet.revision).toBe(revision);

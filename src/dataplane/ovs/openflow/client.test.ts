@@ -178,7 +178,7 @@ describe('the connection', () => {
     expect([client.isUp, events]).toEqual([true, ['up']]);
   });
 
-  test('a-switch-that-says-nothing-more is given up and tried again', async () => {
+  test('a-switch-that-sends-nothing-more is disconnected and tried again', async () => {
     const { fake, clock, client, events } = start();
     await clock.advance(1);
     fake.faults.silentTo = new Set([MESSAGE.echoRequest]);
@@ -224,7 +224,7 @@ describe('the connection', () => {
     expect(fake.changes).toEqual([]);
   });
 
-  test('a-switch-that-does-not-read-on is given up', async () => {
+  test('a-switch-that-does-not-read-on is disconnected', async () => {
     const { clock, client, fake } = start();
     await client.barrier();
     fake.stopReading();
@@ -263,7 +263,7 @@ describe('the connection', () => {
     expect(fake.received.filter((type) => type === MESSAGE.setConfig)).toHaveLength(2);
   });
 
-  test('a-switch-that-takes-a-connection-and-does-not-greet is given up', async () => {
+  test('a-switch-that-takes-a-connection-and-does-not-greet is disconnected', async () => {
     const { clock, client, events } = start((fake) => {
       fake.faults.mute = true;
     });

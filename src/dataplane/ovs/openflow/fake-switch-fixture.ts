@@ -58,7 +58,7 @@ export class FakeSwitch {
     return client;
   };
 
-  /** Changes in a bundle that was neither committed nor given up. */
+  /** Changes in a bundle that was neither committed nor discarded. */
   get waiting(): number {
     return this.#bundle.length;
   }

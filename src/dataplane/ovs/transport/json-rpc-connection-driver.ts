@@ -32,7 +32,7 @@ export interface JsonRpcConnectionOptions {
   readonly clock: Clock;
   /** In both directions. */
   readonly messageBytesMax: number;
-  /** When nothing was heard for so long, the daemon is asked for a sign of life, and given up when none comes in that time. */
+  /** When nothing was received for so long, the daemon is sent an echo request, and the connection is closed when no reply comes in that time. */
   readonly probeAfterMs?: number;
   readonly onNotification?: (method: string, params: readonly unknown[]) => void;
 }
@@ -137,7 +137,7 @@ export class JsonRpcConnection implements LiveConnection {
       return;
     }
     void this.#send(() => {
-      // While it waited for its turn it may have been given up.
+      // While it waited for its turn it may have been cancelled.
       if (request === undefined || !this.#pending.has(id)) return undefined;
       request.sent = true;
       return text;
@@ -202,7 +202,7 @@ export class JsonRpcConnection implements LiveConnection {
     }
   }
 
-  /** Undefined for one that was given up before its answer came. */
+  /** Undefined for one that was cancelled before its answer came. */
   #openRequest(id: unknown): PendingRequest | undefined {
     return typeof id === 'number' ? this.#pending.get(id) : undefined;
   }

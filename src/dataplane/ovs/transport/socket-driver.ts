@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { SocketAddress } from './address.ts';
 import { ConnectionLost } from './failures.ts';
 
-/** A new connection; `signal` gives up the attempt. */
+/** A new connection; `signal` aborts the attempt. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
 /** A peer whose machine is gone says nothing; the kernel asks it now and then. */

@@ -106,8 +106,8 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** All its ports, sorted by id. */
-  ports(): ReturnType<SimulatedPorts['all']> {
-    return this.#ports.all();
+  ports(): ReturnType<SimulatedPorts['entries']> {
+    return this.#ports.entries();
   }
 
   /** The ports that hold addresses. */

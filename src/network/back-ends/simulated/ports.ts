@@ -61,7 +61,7 @@ export class SimulatedPorts {
     return this.#ports.get(port);
   }
 
-  all(): Iterable<readonly [id: string, port: SimulatedPort]> {
+  entries(): Iterable<readonly [id: string, port: SimulatedPort]> {
     return this.#ports;
   }
 
@@ -176,12 +176,13 @@ export class SimulatedPorts {
     held: readonly HeldAddress[],
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const subnets = new Set(pools.map((pool) => pool.subnet));
-    const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
+    const isCarried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
     // An address of an earlier bind whose answer was lost: no document has it.
-    const orphaned = (one: HeldAddress): boolean => one.origin === 'bind' && !keeps.includes(one.ip) && !carried(one);
-    const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
-    const stays = held.filter((one) => !goes(one));
-    if (!stays.every(carried)) return { code: 'HostNotCompatibleWithFixedIps' };
+    const isOrphaned = (one: HeldAddress): boolean =>
+      one.origin === 'bind' && !keeps.includes(one.ip) && !isCarried(one);
+    const isDropped = (one: HeldAddress): boolean => drops.includes(one.ip) || isOrphaned(one);
+    const stays = held.filter((one) => !isDropped(one));
+    if (!stays.every(isCarried)) return { code: 'HostNotCompatibleWithFixedIps' };
     const has = new Set(stays.map(({ subnet }) => pools.find((pool) => pool.subnet === subnet)?.version));
     const picked: HeldAddress[] = [];
     for (const version of takes) {
@@ -193,7 +194,7 @@ export class SimulatedPorts {
       }
       picked.push({ ...address, origin: 'bind' });
     }
-    for (const one of held.filter(goes)) this.addresses.give(one);
+    for (const one of held.filter(isDropped)) this.addresses.give(one);
     return { addresses: [...stays, ...picked] };
   }
 
@@ -244,10 +245,10 @@ export class SimulatedPorts {
   }
 
   #dropAddresses(port: SimulatedPort, { drops = [], keeps }: PortToRelease): SimulatedPort {
-    const orphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
-    const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
-    for (const address of goes) this.addresses.give(address);
-    return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
+    const isOrphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
+    const dropped = port.addresses.filter((one) => drops.includes(one.ip) || isOrphaned(one));
+    for (const address of dropped) this.addresses.give(address);
+    return { ...port, addresses: port.addresses.filter((one) => !dropped.includes(one)) };
   }
 
   #put(id: string, port: SimulatedPort): OrderEffect & { readonly kind: 'applied' } {
