@@ -71,7 +71,7 @@ export class TaskRunner {
     const wanted = new Set(view.tasks.map((task) => task.id));
     for (const task of [...this.#answers.keys()]) {
       // Whether a host that is wiped has left or stays is for the server to say.
-      if (wanted.has(task) || task === this.#parts.membership.leaveTask) continue;
+      if (wanted.has(task) || task === this.#parts.membership.departure.task) continue;
       this.#answers.delete(task);
       this.#delivered.delete(task);
     }
@@ -79,10 +79,10 @@ export class TaskRunner {
 
   /** Its answer did not outlive a crash, and nobody asks for it any more. */
   async #revertLeaveUnlessRequested({ tasks }: View): Promise<void> {
-    const { membership } = this.#parts;
-    const task = membership.leaveTask;
+    const { departure } = this.#parts.membership;
+    const { task } = departure;
     if (task === undefined || this.#isStarted(task) || tasks.some(({ id }) => id === task)) return;
-    await membership.revertLeave();
+    await departure.revert();
   }
 
   #startDue(view: View, signal: AbortSignal): void {
@@ -110,19 +110,19 @@ export class TaskRunner {
 
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
   async #leave(task: Task, fence: TaskFence): Promise<TaskResult> {
-    const { membership } = this.#parts;
-    membership.beginWipe();
+    const { departure } = this.#parts.membership;
+    departure.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
-      membership.abandonWipe();
+      departure.abandonWipe();
       return performed;
     }
     try {
-      await membership.recordWiped(task.id);
+      await departure.recordWiped(task.id);
       return performed;
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
-      membership.abandonWipe();
+      departure.abandonWipe();
       return { outcome: 'failed', problems: [error.message] };
     }
   }
@@ -180,12 +180,12 @@ export class TaskRunner {
   }
 
   async #markDelivered(task: string, result: 'recorded' | 'stale'): Promise<void> {
-    const { membership } = this.#parts;
+    const { departure } = this.#parts.membership;
     // Nobody waits for it to leave any more, and it is listened to: it was brought back, unless it is being removed.
-    const stays = result === 'stale' && task === membership.leaveTask && !isBeingRemoved(this.#parts.view());
-    if (stays && !(await membership.revertLeave())) return;
+    const stays = result === 'stale' && task === departure.task && !isBeingRemoved(this.#parts.view());
+    if (stays && !(await departure.revert())) return;
     this.#delivered.add(task);
-    if (!stays) await membership.completeLeave(task);
+    if (!stays) await departure.complete(task);
   }
 }
 

@@ -49,7 +49,7 @@ export class ViewSubscriber {
   /** Of a host that was told to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
   async load(): Promise<void> {
     const { membership, store } = this.#parts;
-    if (membership.isLeaving) return;
+    if (membership.departure.isLeaving) return;
     const stored = await store.readView();
     if (stored?.token === membership.current?.token) this.#accepted = stored;
   }

@@ -43,10 +43,10 @@ import {
 } from './bridge.ts';
 import { BridgePorts } from './bridge-ports.ts';
 import { applyFlowChanges } from './flow-changes-driver.ts';
-import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnections } from './conntrack-entries.ts';
+import { ConntrackTable } from './conntrack-driver.ts';
 import { BfdStatus } from './bfd-status.ts';
 import { bfdOperations, externalIdOperations, type ChangeStage } from './database-changes.ts';
-import { probeNeighbours, resolveNeighbours } from './tunnel-neighbours-driver.ts';
+import { resolveNeighboursFor } from './tunnel-neighbours-driver.ts';
 import { findBfdPortErrors, findUplinkErrors } from './interface-errors.ts';
 import { ChangeNotifier } from './change-notifier.ts';
 import { probeSwitch } from './probe-driver.ts';
@@ -69,8 +69,6 @@ export interface OvsSwitchOptions extends BridgePlan {
 
 /** A bridge with many ports takes its time. */
 const SET_UP_MS = 10_000;
-/** The thread that forwards packets also processes these: few enough that no packet waits for long. */
-const CONNTRACK_PACKETS_AT_ONCE = 500;
 /** Longer than the delays between the first connection attempts. */
 const OPENFLOW_WAIT_MS = 2000;
 
@@ -85,8 +83,7 @@ export class OvsSwitch implements Switch {
   readonly #bfdListeners = new Set<() => void>();
   #opened: Promise<Monitor> | undefined;
   #monitor: Monitor | undefined;
-  /** Track connections whose beginning was not seen. A restarted switch has lost that setting. */
-  #isSequenceCheckOff = false;
+  readonly #conntrack: ConntrackTable;
 
   /** Starts to connect; the switch need not run yet. */
   constructor(options: OvsSwitchOptions) {
@@ -99,9 +96,10 @@ export class OvsSwitch implements Switch {
     this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#ports });
     // A switch that comes back has lost its flows.
     this.#openFlow.onUp(() => {
-      this.#isSequenceCheckOff = false;
+      this.#conntrack.forgetSettings();
       this.#notifier.notify();
     });
+    this.#conntrack = new ConntrackTable({ control: this.control, sendPackets: (packets) => this.sendPackets(packets) });
   }
 
   /** Called whenever the switch may have been changed by others. */
@@ -172,7 +170,7 @@ export class OvsSwitch implements Switch {
   #applyAll(changes: readonly SwitchChange[], before: SwitchContents): Promise<void> {
     return mapDaemonFailure(async () => {
       if (changes.some(({ kind }) => kind.startsWith('put-'))) await this.setUp();
-      await this.#ensureSequenceCheckOff();
+      await this.#conntrack.ensureSequenceCheckOff();
       await this.#configure(changes, 'begin');
       if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#resolveNeighbours(changes);
       await applyFlowChanges(changes, {
@@ -219,26 +217,16 @@ export class OvsSwitch implements Switch {
     return () => this.#bfdListeners.delete(listener);
   }
 
-  async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
-    return mapDaemonFailure(async () => toTrackedConnections((await this.control.dumpConntrack({ zone })).entries));
+  listConnections(zone: number): Promise<readonly TrackedConnection[]> {
+    return mapDaemonFailure(() => this.#conntrack.list(zone));
   }
 
-  async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
-    const known = indexByKey(await this.listConnections(zone));
-    const missing = connections.filter((one) => !known.has(connectionKey(one)));
-    const packets = missing.flatMap((one) => conntrackPacketOut(zone, one) ?? []);
-    for (let at = 0; at < packets.length; at += CONNTRACK_PACKETS_AT_ONCE)
-      await this.sendPackets(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
-    const now = missing.length === 0 ? known : indexByKey(await this.listConnections(zone));
-    const imported = missing.filter((one) => {
-      const there = now.get(connectionKey(one));
-      return there !== undefined && hasSameNatSource(there, one);
-    }).length;
-    return { imported, present: connections.length - missing.length, failed: missing.length - imported };
+  importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+    return mapDaemonFailure(() => this.#conntrack.import(zone, connections));
   }
 
-  async flushConnections(zone: number): Promise<void> {
-    await mapDaemonFailure(() => this.control.flushConntrack({ zone }));
+  flushConnections(zone: number): Promise<void> {
+    return mapDaemonFailure(() => this.#conntrack.flush(zone));
   }
 
   /** The trace of a packet as Open vSwitch prints it; ports by the names that flows use. */
@@ -310,13 +298,6 @@ export class OvsSwitch implements Switch {
     await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
   }
 
-  /** Before any flow tracks connections: those whose beginning another host saw must not break. */
-  async #ensureSequenceCheckOff(): Promise<void> {
-    if (this.#isSequenceCheckOff) return;
-    await disableSequenceCheck(this.control);
-    this.#isSequenceCheckOff = true;
-  }
-
   /** A bridge that was created just now accepts connections a moment later; a missing one fails at once. */
   async #waitForOpenFlow(): Promise<void> {
     if (this.#openFlow.isUp) return;
@@ -343,35 +324,15 @@ export class OvsSwitch implements Switch {
     await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
   }
 
-  /**
-   * The first packets to a peer whose hardware address is unknown would be lost. A neighbour entry expires after a quarter of an hour
-   * without traffic: a host that is about to do more than before resolves all its peers again.
-   */
+  /** Only the user-space datapath loses packets to peers that it does not know. */
   async #resolveNeighbours(changes: readonly SwitchChange[]): Promise<void> {
     if (this.#options.datapath !== 'netdev') return;
-    const fresh = new Set(changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : [])));
     const { tunnels } = readBridgeIds(await this.#open(), this.#options.bridge);
-    const others = tunnels.flatMap(({ address }) => (fresh.has(address) ? [] : [address]));
-    const warming = {
+    await resolveNeighboursFor(changes, tunnels, {
       clock: this.#options.clock,
       control: this.control,
-      send: (packets: readonly PacketOut[]) => this.#openFlow.sendPackets(packets),
-    };
-    await probeNeighbours(others, warming);
-    if (fresh.size > 0) await resolveNeighbours([...fresh], warming);
-  }
-}
-
-function indexByKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
-  return new Map(connections.map((one) => [connectionKey(one), one]));
-}
-
-/** Imported connections are not known from their first packet on. The kernel datapath has a setting of its own. */
-async function disableSequenceCheck(control: UnixctlClient): Promise<void> {
-  try {
-    await control.disableTcpSequenceCheck();
-  } catch (error) {
-    if (!(error instanceof CommandRefused)) throw error;
+      send: (packets) => this.#openFlow.sendPackets(packets),
+    });
   }
 }
 
