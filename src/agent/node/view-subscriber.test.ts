@@ -35,6 +35,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
     store: { readView: () => Promise.resolve(kept) },
     membership: {
       credential: () => 'secret',
+      departure: { isLeaving: false },
       current: { host: 'c1', token: 't' },
       updateTrust: () => Promise.resolve(),
       isAuthentic: () => true,
