@@ -46,7 +46,7 @@ export const agentModule: Module = {
         liveness: runtime.get(HEARTBEAT_LISTENER),
       });
     }),
-    provide(BFD_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY)),
+    provide(BFD_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY).reports),
     provide(SHARED_CREDENTIALS, (runtime) => () => runtime.get(AGENT_GATEWAY).shared.hosts()),
     provide(REMOVED_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY).removedReportMs),
   ],

@@ -101,7 +101,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
-      expect(plane.leader.gateway.reportOf('c1')).toEqual({ applied: 'digest', report });
+      expect(plane.leader.gateway.reports.get('c1')).toEqual({ applied: 'digest', report });
       expect(plane.leader.liveness.lastHeartbeatMs('c1')).toBeDefined();
     });
 

@@ -227,7 +227,7 @@ describe('the gateway with large views', () => {
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;
     const told: string[] = [];
-    gateway.onConvergence((host) => told.push(host));
+    gateway.reports.onConvergence((host) => told.push(host));
     expect(gateway.hasConverged('c1', revision)).toBe(false);
     await clock.until('it is composed', () => told.length > 0);
     expect(told).toEqual(['c1']);

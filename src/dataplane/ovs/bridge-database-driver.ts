@@ -2,7 +2,7 @@
 // waited for. It knows ports and settings, and no flows.
 import type { Operation } from './ovsdb/operation.ts';
 import type { Monitor } from './ovsdb/monitor.ts';
-import { OvsdbClient } from './ovsdb/client-driver.ts';
+import type { OvsdbClient } from './ovsdb/client-driver.ts';
 import { applyTransaction } from './ovsdb/apply-transaction.ts';
 import { SwitchDown } from '../switch/switch.ts';
 import {
