@@ -12,7 +12,7 @@ export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
 export const FIXED_INSTANCE_SEEDS: Seeds = {
   first: 1,
   last: 100,
-  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053],
+  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053, 1429444530],
 };
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = {
@@ -20,7 +20,7 @@ export const FIXED_SCALE_IN_SEEDS: Seeds = {
   last: 100,
   also: [
     700082, 700085, 900015, 1000181, 1000228, 1000364, 577759510, 101980439, 1010138818, 1087845746, 1231863595,
-    1865282943, 482050111, 1384416686, 216284663, 2298,
+    1865282943, 482050111, 1384416686, 216284663, 2298, 346731059, 1260288891,
   ],
 };
 /** Of the world whose clocks jump. */

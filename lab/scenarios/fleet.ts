@@ -155,7 +155,7 @@ export class Fleet {
 
   /** The host that does a service. */
   async designated(service: string): Promise<number> {
-    return this.until(`nobody does ${service}`, async () => {
+    return this.until(`${service} is not served`, async () => {
       const { designated, handover } = await this.service(service);
       return handover === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
     });
@@ -215,7 +215,7 @@ export class Fleet {
   async moveWithOneLate(service: string, to: number): Promise<void> {
     const from = await this.designated(service);
     const late = this.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to);
-    if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
+    if (late === undefined) throw new Error(`no host but h${from} and h${to} is there`);
     const turnsLate = this.muster.pauseAgentDuring(late, async () => {
       await this.until(`${service} is not switched`, async () =>
         (await this.service(service)).handover?.phase === 'switched' ? true : undefined,
@@ -271,7 +271,7 @@ export class Fleet {
       readonly view: { readonly host: string; readonly parts: Record<string, unknown> };
     };
     const shown = readDataplaneView(view.host, view.parts);
-    if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
+    if (shown === undefined) throw new Error(`the view of ${view.host} has nothing of its switch`);
     const { contents } = compile(shown, { nextHop });
     const flows = contents.flows.map((flow) => ({
       ...flow,

@@ -62,7 +62,7 @@ export function sha256(text: string): string {
   return hash('sha256', text);
 }
 
-/** What every server tells a host about itself. */
+/** What every server says of itself to hosts. */
 export function viewSource({ composition }: World): Parameters<typeof composeView>[1] {
   return { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds };
 }

@@ -52,7 +52,7 @@ export class Redactor {
 
   /**
    * A refusal without what is in the way elsewhere. Words of the request stay, whether they name something or not: else what is left out
-   * would tell which names exist.
+   * would reveal which names exist.
    */
   redactRefusal(refusal: Refusal, sent: string): Refusal {
     const sight = new Redactor(this.caller, this.#fleet, this.#named, sent.match(WORD) ?? []);

@@ -4,7 +4,7 @@ import { INTEGRITY_CODES, integritySentences } from './integrity.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
 import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
-/** Told of what is wrong with the store or the clock of this server. */
+/** Takes what is found wrong with the store or the clock of this server, and raises alarms. */
 export const INTEGRITY_CONTROLLER = serviceKey<IntegrityController>('integrity');
 
 /** What a server does itself about findings; it may do without. */

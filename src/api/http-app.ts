@@ -5,6 +5,7 @@ import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { http } from '../link/index.ts';
 import { parseJson } from './input/json-body.ts';
 import { repeatedBody } from './input/repeated-body.ts';
+import type { CountClosed } from './limits/close-reasons.ts';
 import type { Connections } from './limits/connections.ts';
 import type { Limits } from './limits/limits.ts';
 import { problemOf } from './problem.ts';
@@ -42,9 +43,10 @@ export interface HttpAppParts {
   readonly limits: Limits;
   readonly replies: ReplyWriter;
   readonly connections: Connections;
+  readonly countClosed: CountClosed;
 }
 
-export function newHttpApp({ tls, limits, replies, connections }: HttpAppParts): FastifyInstance {
+export function newHttpApp({ tls, limits, replies, connections, countClosed }: HttpAppParts): FastifyInstance {
   const boot = randomBytes(4).toString('hex');
   let count = 0;
   const app = fastify({
@@ -62,7 +64,7 @@ export function newHttpApp({ tls, limits, replies, connections }: HttpAppParts):
       return `rq-${boot}-${count.toString(36)}`;
     },
     frameworkErrors: (error, _, reply) => void replies.sendProblem(reply as FastifyReply, problemOf(error)),
-    clientErrorHandler: refuseConnection,
+    clientErrorHandler: (error, socket) => refuseConnection(error, socket, countClosed),
     serverFactory: (handler) => {
       const server = {
         maxHeaderSize: HEADER_BYTES_MAX,

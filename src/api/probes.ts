@@ -20,7 +20,7 @@ const Checks = Type.Object({
   fleet: Type.Boolean({ description: 'loaded, and not shutting down' }),
   store: Type.Boolean({ description: 'answers' }),
   lease: Type.Boolean({ description: 'some server decides' }),
-  admin: Type.Boolean({ description: 'somebody can administer the fleet: the first start is over' }),
+  admin: Type.Boolean({ description: 'the first admin token is there: the first start is over' }),
 });
 
 export function probeRoutes(probed: HealthProbeOptions): Route[] {
@@ -40,12 +40,12 @@ export function probeRoutes(probed: HealthProbeOptions): Route[] {
       method: 'GET',
       path: '/readyz',
       tag: 'probes',
-      about: 'Say whether this server can answer, somebody decides, and the first admin token is there',
+      about: 'Show whether this server can answer, a server holds the lease, and the first admin token is there',
       access: 'public',
       isProbe: true,
       answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
       handle: (_, { journal, clock }) => {
-        // Once is enough: a fleet whose last admin token has expired still serves everybody else.
+        // Once is enough: a fleet whose last admin token has expired still serves all other callers.
         state.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
         return checkReadiness(journal, { ...probed, ...state });
       },

@@ -17,6 +17,7 @@ import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { newHttpApp, replaceCertificate, type CertificatePair, type TlsOptions } from './http-app.ts';
+import type { CountClosed } from './limits/close-reasons.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
@@ -55,7 +56,7 @@ export interface ServerOptions {
   /** Where refused requests are kept for the audit; without it they are only logged. */
   readonly auditFolder?: string;
   readonly keepAliveMs?: number;
-  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  /** Called for a host whose revoked credential was presented; returns what else the refusal says. */
   readonly onRevokedCredential?: (host: string, token: string) => Refusal | undefined;
   /** What proves to an agent that it is sent on to the lease holder by the control plane. */
   readonly signHolder?: SignHolder;
@@ -88,15 +89,13 @@ export function createServer(options: ServerOptions): Server {
   const metrics = options.metrics ?? new Metrics();
   const parts = buildParts(options, { closing: closing.signal, limits, metrics });
   const server = (): string => options.url ?? url ?? 'not listening';
-  const trail = new AuditTrail({
-    ...options,
-    metrics,
-    server,
-    folder: options.auditFolder,
-    authenticator: parts.authenticator,
-  });
+  const { authenticator } = parts;
+  const trail = new AuditTrail({ ...options, metrics, server, folder: options.auditFolder, authenticator });
   const replies = new ReplyWriter({ metrics, log: options.log, trail });
-  const app = newHttpApp({ tls: options.tls, limits, replies, connections: parts.connections });
+  const app = newHttpApp({
+    ...{ tls: options.tls, limits, replies, connections: parts.connections },
+    countClosed: countClosedIn(metrics),
+  });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
     store: options.journal.store,
@@ -117,7 +116,7 @@ export function createServer(options: ServerOptions): Server {
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, documentMetrics)];
   const replay = createAnswerReplay({ ...parts.world, representations: options.representations });
   addRoutes(app, routes, { ...parts, forwarder, replies, replay, trail, log, signHolder });
-  const stop = createClose(app, parts.streams, closing, options.journal);
+  const stop = createClose(app, parts.streams, closing, journal);
   return {
     app,
     routes,
@@ -164,7 +163,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   const { closing, limits } = inner;
   const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer } = options;
   const authenticator = new Authenticator(journal.fleet);
-  const connections = new Connections(limits);
+  const connections = new Connections(limits, countClosedIn(inner.metrics));
   return {
     connections,
     authenticator,
@@ -196,6 +195,10 @@ interface Wiring extends ApiParts {
   readonly trail: AuditTrail;
   readonly log: Logger;
   readonly signHolder?: SignHolder | undefined;
+}
+
+function countClosedIn(metrics: Metrics): CountClosed {
+  return (reason) => metrics.countClosedConnection(reason);
 }
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {

@@ -108,7 +108,9 @@ async function startWatch(
     out.closed.addEventListener('abort', stop, { once: true });
     if (out.closed.aborted) stop();
     const teller = new WatchWriter(out, showing);
-    await out.send(`retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after}}\n\n`);
+    await out.send(
+      `retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after},"head":${journal.fleet.revision}}\n\n`,
+    );
     if (first === undefined || (await teller.write(first))) {
       for await (const event of events) if (!(await teller.write(event))) break;
     }

@@ -74,7 +74,7 @@ export function globalOptions(): Option[] {
     new Option('--request-timeout <time>', 'for one request with its retries, such as 10s or 2m')
       .argParser(parseTimeout)
       .default(REQUEST_TIMEOUT_MS, '30s'),
-    new Option('-v, --verbose', 'tell of every request, and its id when it is refused'),
+    new Option('-v, --verbose', 'log every request, and its id when it is refused'),
   ];
 }
 

@@ -67,7 +67,7 @@ test('a-host-that-is-not-known-is-rejected-by-name', () => {
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.listed).toEqual([{ host: 'ghost', because: 'unknown-host' }]);
 });
 
-test('a-host-without-presence-is-nobody', () => {
+test('a-host-without-presence-is-no-candidate', () => {
   const poll = new ElectionContext(fleetWith(fitHost('a')));
   expect(poll.rejectionOf(ROUTE, 'a')).toBe('no-presence');
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.count).toBe(0);

@@ -140,7 +140,7 @@ describe('without another candidate', () => {
     expect(shown(plan(await alone(), 'a'))).toEqual(['nat:r1 ends', 'subnet-route:s1 ends']);
   });
 
-  test('what-nobody-else-can-take-now-waits', async () => {
+  test('what-no-other-host-can-take-now-waits', async () => {
     const world = await alone();
     await world.put(fitHost('b', { serviceVersion: 1 }), portOn('b', 's1'));
     expect(shown(plan(world, 'a'))).toEqual(['nat:r1 no-candidate', 'subnet-route:s1 no-candidate']);

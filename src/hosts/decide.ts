@@ -167,7 +167,7 @@ function isTaken(fleet: FleetReader, name: string): boolean {
 
 const BATCH_REFUSALS = {
   'duplicate-host': ['invalid', 'Named more than once', 'Name each host once.'],
-  'host-exists': ['conflict', 'Already in the fleet', 'Leave them out; "muster hosts show" tells of each.'],
+  'host-exists': ['conflict', 'Already in the fleet', 'Leave them out; "muster hosts show" shows each.'],
 } as const;
 
 function batchRefusal(code: keyof typeof BATCH_REFUSALS, names: readonly string[]): Refusal {

@@ -25,7 +25,7 @@ import {
 import type { OperationsController } from '../operations/runtime.ts';
 import { HOST, type Host } from './model.ts';
 
-/** A longer sleep waits for somebody else: it outlasts any test. */
+/** A longer sleep waits for something else: it outlasts any test. */
 const PAUSE_MAX_MS = 20_000;
 
 /** Time passes when the test advances it, but for sleeps, which end at once unless they outlast any test. */

@@ -110,7 +110,7 @@ describe('the instances in the view of a host', () => {
     expect(partOf(fleet, 'h2').map(({ role }) => role)).toEqual(['home']);
   });
 
-  test('an-empty-host-is-told-so-and-an-unknown-one-nothing', () => {
+  test('an-empty-host-gets-an-empty-list-and-an-unknown-one-nothing', () => {
     expect(partOf(fleetOf(), 'h1')).toEqual([]);
     expect(instancesPart.build(fleetOf(), 'nobody')).toBeUndefined();
   });

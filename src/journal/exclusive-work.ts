@@ -4,7 +4,7 @@ export class ExclusiveWork {
   #last: Promise<unknown> = Promise.resolve();
   #waiters = 0;
 
-  /** Whether somebody waits for what is under way now. */
+  /** Whether another piece waits for the one that is under way. */
   get hasWaiters(): boolean {
     return this.#waiters > 0;
   }

@@ -30,7 +30,7 @@ describe('a store that is not the journal that was followed', () => {
     ['behind', 1],
     ['at the same revision', 3],
     ['ahead', 5],
-  ])('%s: the fleet is loaded anew, and watchers are told to start anew', async (_name, howMany) => {
+  ])('%s: the fleet is loaded anew, and watchers have to start anew', async (_name, howMany) => {
     const { store, promote } = standby();
     await writeNotes(store, 'primary', 3);
     const disk = new MemoryDisk({ journalId: 'test', nowMs: () => 0 });

@@ -68,7 +68,7 @@ describe('a write whose answer was lost', () => {
 });
 
 describe('the store', () => {
-  it('that does not come back is told to the callers after a few tries', async () => {
+  it('that does not come back is reported to the callers after a few tries', async () => {
     const { journal, store, clock } = await makeRig();
     store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await expect(journal.submit(write('a'))).rejects.toBeInstanceOf(StoreUnavailable);

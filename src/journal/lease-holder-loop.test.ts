@@ -76,7 +76,7 @@ test('a-follower-makes-no-pass-and-a-holder-makes-one-after-each-interval', asyn
   expect(world.passes).toHaveLength(3);
 });
 
-test('a-loop-that-runs-as-follower-is-told-that-it-has-no-lease', async () => {
+test('a-loop-that-runs-as-follower-has-no-lease-in-its-pass', async () => {
   const world = new LoopWorld();
   await world.start(world.loop(undefined, { runsAsFollower: true }));
   expect(world.passes).toMatchObject([{ fence: undefined, isNewTerm: false }]);

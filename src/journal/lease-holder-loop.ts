@@ -31,7 +31,7 @@ export interface LeaseHolderLoopOptions {
   readonly runsAsFollower?: true;
   /** Subscribes to what wakes the loop, such as commits; returns how to end that. */
   readonly subscribe?: () => () => void;
-  /** A pass that was cut short is not logged: it happens often, and nobody waits for it. */
+  /** A pass that was cut short is not logged: it happens often, and no caller waits for it. */
   readonly isSilent?: true;
 }
 

@@ -41,7 +41,7 @@ export interface Fence {
   readonly lease: string;
   readonly epoch: number;
   /**
-   * Who holds it. A store that fell back to an older state may give out an epoch twice, to two servers: then this tells
+   * Who holds it. A store that fell back to an older state may give out an epoch twice, to two servers: then this distinguishes
    * them apart.
    */
   readonly holder?: string;

@@ -87,7 +87,7 @@ export class ReplyClient {
   /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
   #resolveOrigin(server: string): Origin {
     if (transportTo(server) === 'http' && !this.#insecure)
-      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
+      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to every machine on the way`);
     return parseOrigin(server);
   }
 

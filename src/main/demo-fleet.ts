@@ -111,7 +111,7 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
   }
 }
 
-/** Once, with the first hosts: what somebody deleted since is not created again. */
+/** Once, with the first hosts: what was deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
   if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
   const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };

@@ -13,7 +13,7 @@ export interface CredentialsControllerOptions {
 
 /** While the alarm stands. */
 const INTERVAL_MS = 5000;
-/** Nobody waits this long: it only bounds a sleep that a commit ends. */
+/** Only a bound: a commit ends the sleep before. */
 const IDLE_MS = 60_000;
 
 export class CredentialsController {

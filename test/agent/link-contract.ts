@@ -278,13 +278,13 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(await link.view(to, {}, signal)).toMatchObject(there);
       expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject(there);
       const token = await plane.joinToken('c1');
-      // A join is passed on where servers speak to each other: an agent that has not joined believes nobody yet.
+      // A join is forwarded between servers: an agent that has not joined trusts no server yet.
       await expect
         .poll(async () => (await link.join({ server: other, secret: token }, { secret: SECRET })).kind)
         .toMatch(/^(elsewhere|answer)$/);
     });
 
-    test('is-down-when-nobody-answers', async () => {
+    test('is-down-when-no-server-answers', async () => {
       const { link, session, nobody } = await joined();
       for (const server of [nobody, 'not an address']) {
         const to = { ...session, server };

@@ -135,7 +135,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
 /** A lease that outlasts the test. */
 export async function takeLease({ journal }: ApiTestServer, url = 'http://127.0.0.1:1'): Promise<void> {
   const answer = await journal.store.acquireLease({ name: LEASE, holder: 'test', url, ttlMs: 10 ** 9 });
-  if (answer.kind !== 'held') throw new Error('somebody else holds the lease');
+  if (answer.kind !== 'held') throw new Error('another server holds the lease');
   await journal.lead({ lease: LEASE, epoch: answer.lease.epoch });
 }
 

@@ -254,6 +254,12 @@ const IN_TREES: Readonly<Record<string, string>> = {
   module: 'scalein-api.yang',
 };
 
+/** Who each route is for, when it is not an administrator. */
+const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
+
+/** A caller that every route lets in. */
+export const sufficientCaller = ({ access }: Route): CallerName => OTHERS[access] ?? 'admin';
+
 export const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
 
 async function callersOf(world: ApiTestServer): Promise<Map<CallerName, string>> {

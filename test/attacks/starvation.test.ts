@@ -317,7 +317,7 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   expect(done.filter((one) => one.includes('refused')).every((one) => one === 'crowd refused too-many-plans')).toBe(
     true,
   );
-  // Whoever asks for one thing does not wait for all of somebody else's, and a write for none of them.
+  // Whoever asks for one thing does not wait for all of another caller's, and a write for none of them.
   expect(done.indexOf('write')).toBeLessThan(done.lastIndexOf('crowd') - 10);
   expect(done.indexOf('other')).toBeLessThan(done.lastIndexOf('crowd') - 10);
 });

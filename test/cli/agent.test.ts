@@ -84,7 +84,7 @@ test('an agent that cannot start says why, with 1', async () => {
   });
 });
 
-test('a host whose switch does not answer does not come into service, and everybody is told why', async () => {
+test('a host whose switch does not answer does not come into service, and the reason is shown', async () => {
   const waiting = server.startCommand('hosts', 'join', 'edge-2', '--wait', '--timeout', '1m');
   await waiting.said(/edge-2 waiting: Host edge-2 has no agent yet/);
   const file = join(folder, 'token-2');

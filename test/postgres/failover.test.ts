@@ -160,7 +160,7 @@ postgresSuite('postgres-failover', (postgres) => {
     proxy.freeze();
     const silenced = store.write({ batches: [batch([put('lost')])] }).catch((error: unknown) => error);
     await sql(standby.url, 'SELECT pg_promote()');
-    // Whoever asks for the lease finds out; the write that waits is told with it.
+    // Whoever asks for the lease finds out; the write that waits gets the same error.
     expect(await withRetries(() => take(store, by('s1')))).toMatchObject({ holder: 's1' });
     expect(await silenced).toMatchObject({ code: 'store-unavailable', outcome: 'unknown' });
     expect(await withRetries(() => mustWrite(store, batch([put('after')])))).toBe(2);

@@ -26,7 +26,7 @@ async function run(crash?: Crash): Promise<Run> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register('c1');
   const joinToken = await plane.joinToken('c1');
   let looks = 0;

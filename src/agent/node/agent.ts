@@ -34,7 +34,7 @@ export interface AgentOptions extends MembershipOptions {
 /** Three of them fit into the 15 s after which a silent host is suspect. */
 const HEARTBEAT_MS = 5000;
 /**
- * A switch that lost what was on it forwards nothing until somebody looks: half a minute is soon enough for what rarely happens,
+ * A switch that lost what was on it forwards nothing until it is compared: half a minute is soon enough for what rarely happens,
  * and to read ten thousand flows that often costs next to nothing.
  */
 const RESYNC_MS = 30_000;
@@ -101,7 +101,8 @@ export class Agent {
     membership.departure.onReverted = () => this.#reconcileLoop.invalidate();
     const view = (): ViewSubscriber['view'] =>
       this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
-    this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view });
+    const isViewVerified = (): boolean => this.#viewSubscriber.isVerified;
+    this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view, isViewVerified });
     this.#conditions = new ConditionProbe(ports, {
       everyMs: heartbeatMs,
       reconcileFailure: () => this.#reconcileLoop.failure,

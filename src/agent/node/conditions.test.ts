@@ -102,7 +102,7 @@ describe('a switch that stops obeying while its agent lives', { timeout: 60_000 
   test('that-takes-nothing-although-it-answers-counts-as-well', async () => {
     const cut = await world();
     const flow = cut.c1.simulatedSwitch.contents.flows[0]!;
-    // Somebody else's flow is where ours should be: it is never touched, so the view cannot be had.
+    // Another program's flow is where ours should be: it is never touched, so the view cannot be had.
     cut.c1.simulatedSwitch.applyForeign([
       { kind: 'remove-flow', flow },
       { kind: 'put-flow', flow: { ...flow, cookie: '0000000000000001' } },

@@ -41,7 +41,7 @@ test('convergence-is-reported-once-and-soon', async () => {
   expect(beatsMs).toHaveLength(1);
 });
 
-test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the-end', async () => {
+test('what-changes-again-and-again-is-reported-a-few-times-in-a-second-and-to-the-end', async () => {
   const world = await startHeartbeatWorld();
   const { clock, beatsMs, plane } = world;
   const changes = 100;
@@ -77,10 +77,10 @@ async function sendBfdDown(serverFeatures?: string[]): Promise<readonly unknown[
   });
 }
 
-test('a-server-of-0.1.0-is-told-which-peers-are-down-by-the-name-that-it-knows', async () => {
+test('a-server-of-0.1.0-gets-the-peers-that-are-down-by-the-name-that-it-knows', async () => {
   expect(await sendBfdDown(['conditions', 'process'])).toEqual([{ unheardPeers: ['c2'] }]);
 });
 
-test('a-server-of-this-version-is-told-by-the-new-name-and-once', async () => {
+test('a-server-of-this-version-gets-the-new-name-and-once', async () => {
   expect(await sendBfdDown()).toEqual([{ bfdDownPeers: ['c2'] }]);
 });

@@ -5,7 +5,7 @@ import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest
 import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';
 import { Departure, REMOVED, type MembershipRefusal } from './departure.ts';
 import { OriginCheck, type ServerRefusal } from './origin-check.ts';
-import { trustAtJoin, updateTrust, type Trust } from './trust.ts';
+import { trustAtJoin, updateTrust, type Trust, type ViewAuthenticity } from './trust.ts';
 import { type LeaderClient, Backoff, type SignedText } from '../../link/index.ts';
 import type { MembershipState, AgentStateStore } from './state/agent-state-store.ts';
 import type { ViewResponse } from '../protocol/messages.ts';
@@ -22,7 +22,7 @@ const NO_JOIN_TOKEN =
   'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
 
 const NO_KEY =
-  'This server has no signing key: over plain HTTP this agent does not believe it when it says that the host was removed. Use HTTPS, or start the server with --keys.';
+  'This server has no signing key: over plain HTTP this agent does not believe it when it says that the host was removed or has to leave. Use HTTPS, or start the server with --keys.';
 
 /** How servers refuse a join with a certificate request: one of an older version does not know the field. */
 const REQUEST_REFUSED: readonly string[] = ['malformed-body', 'malformed-certificate-request'];
@@ -74,7 +74,7 @@ export class Membership {
     return this.#identity.current?.trust;
   }
 
-  /** What has reached this agent without proof that it is of the control plane; told until a proven word comes. */
+  /** What has reached this agent without proof that it is of the control plane; reported until something proven comes. */
   get problems(): readonly string[] {
     return this.#origin.problems;
   }
@@ -83,7 +83,7 @@ export class Membership {
     return this.#refusal;
   }
 
-  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server can tell. */
+  /** Its identity is of a copy. Where an older agent was at work, it may have left since: only a server knows. */
   get isUnconfirmed(): boolean {
     return this.#isUnconfirmed;
   }
@@ -152,9 +152,9 @@ export class Membership {
     }
   }
 
-  /** Whether a view is of the control plane; says so when it is not. */
-  isAuthentic(answer: Extract<ViewResponse, { kind: 'view' }>, via: string): boolean {
-    return this.#origin.isViewProven(answer, via);
+  /** Whether a view is of the control plane; says so when it is not, or when that cannot be told. */
+  authenticateView(answer: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
+    return this.#origin.authenticateView(answer, via);
   }
 
   onAccepted(): void {
@@ -171,7 +171,7 @@ export class Membership {
     this.#reportRefusal(why);
     if (isCertificate) this.#certificates.onRefused();
     if (why.code === REMOVED.code) {
-      if (!isProven) this.#origin.report('removal-not-authentic', why.via, 'word that this host was removed');
+      if (!isProven) this.#origin.reportRemoval(why.via);
       else if (await this.departure.leaveRemoved()) return;
     }
     const joinToken = await this.#options.joinToken();

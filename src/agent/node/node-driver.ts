@@ -162,7 +162,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     if (args['force'] === true) return undefined;
     const failure = await this.#openRuntime();
     if (failure !== undefined)
-      return { outcome: 'failed', problems: [`nobody knows which instances run here: ${failure.message}`] };
+      return { outcome: 'failed', problems: [`it is unknown which instances run here: ${failure.message}`] };
     const strays = await this.#strays();
     if (strays.length === 0) return undefined;
     const facts = { strays: strays.slice(0, STRAYS_REPORTED_MAX), straysInAll: strays.length };
@@ -262,7 +262,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     }
   }
 
-  /** What is there and in no view. It is told, never touched. */
+  /** What is there and in no view. It is reported, never touched. */
   async #strays(): Promise<string[]> {
     const known = this.#knownInstances;
     if (known === undefined) return [];

@@ -1,11 +1,11 @@
-// Whether what reached an agent is of its control plane: by the link that it came over, or by a signature. What is not proven is told, until
-// something that is proven comes.
+// Whether what reached an agent is of its control plane: by the link that it came over, or by a signature. What is not proven is reported.
 import type { SignedText } from '../../link/index.ts';
+import { AuthenticityReport } from './authenticity-report.ts';
 import { digestOf } from '../protocol/digest.ts';
 import type { ViewResponse } from '../protocol/messages.ts';
 import type { AgentPorts } from './ports.ts';
 import type { MembershipState } from './state/agent-state-store.ts';
-import { isRefusalAuthentic, isViewAuthentic, type Provenance } from './trust.ts';
+import { authenticateView, isRefusalAuthentic, type Provenance, type ViewAuthenticity } from './trust.ts';
 
 type CurrentCredential = NonNullable<MembershipState['current']>;
 
@@ -20,16 +20,17 @@ export interface ServerRefusal {
 export class OriginCheck {
   readonly #ports: Pick<AgentPorts, 'link' | 'verify' | 'log'>;
   readonly #credential: () => CurrentCredential | undefined;
-  #unproven: string | undefined;
+  readonly #report: AuthenticityReport;
 
   constructor(ports: Pick<AgentPorts, 'link' | 'verify' | 'log'>, credential: () => CurrentCredential | undefined) {
     this.#ports = ports;
     this.#credential = credential;
+    this.#report = new AuthenticityReport(ports.log);
   }
 
   /** What has reached this agent without proof. */
   get problems(): readonly string[] {
-    return this.#unproven === undefined ? [] : [this.#unproven];
+    return this.#report.problems;
   }
 
   /** How something reached this agent. */
@@ -38,20 +39,19 @@ export class OriginCheck {
     return { isAuthenticated: link.isAuthenticated(via), verify };
   }
 
-  /** Says so when it is not. */
-  isViewProven({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): boolean {
+  /** Says so when it is not of the control plane, or when that cannot be told. */
+  authenticateView({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
     const current = this.#credential();
-    if (current === undefined) return false;
-    const isProven = isViewAuthentic(current.trust, {
+    if (current === undefined) return 'not-authentic';
+    const authenticity = authenticateView(current.trust, {
       ...this.provenanceOf(via),
       token: current.token,
       signed: statement,
       view,
       digest: () => digestOf({ host: view.host, parts: view.parts, tasks: view.tasks }),
     });
-    if (isProven) this.clear();
-    else this.report('view-not-authentic', via, 'a view');
-    return isProven;
+    this.#report.reportView(authenticity, via);
+    return authenticity;
   }
 
   isRefusalProven({ code, statement, via }: ServerRefusal): boolean {
@@ -61,13 +61,12 @@ export class OriginCheck {
     return isRefusalAuthentic(trust, { ...this.provenanceOf(via), host, token, code, signed: statement });
   }
 
-  report(code: string, via: string, what: string): void {
-    const message = `${via} sent ${what} without proof that it is of the control plane. This host goes on with its last view. Use HTTPS, or join it again.`;
-    if (this.#unproven !== message) this.#ports.log.warn({ code, server: via }, message);
-    this.#unproven = message;
+  reportRemoval(via: string): void {
+    this.#report.reportRemoval(via);
   }
 
+  /** It has joined: what came before is over. */
   clear(): void {
-    this.#unproven = undefined;
+    this.#report.clear();
   }
 }

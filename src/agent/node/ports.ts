@@ -99,7 +99,7 @@ export interface LocalDriver {
   perform(task: Task, fence: TaskFence): Promise<TaskResult>;
   /**
    * Whether the machine is still as this view says: others have their hands on it too. Changes nothing; no
-   * when it cannot be told. Absent where nobody else can change anything.
+   * when it is unknown. Absent where nothing else can change anything.
    */
   hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
   /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */

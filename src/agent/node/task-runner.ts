@@ -1,5 +1,5 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
-// on disk before it is said, and is forgotten when the task is in the view no more: then nobody waits for it.
+// on disk before it is reported, and is removed when the task is not in the view any more: then no operation waits for it.
 import { shortenText, type Task, type TaskAnswer, type TaskFence, type TaskResult } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
@@ -15,6 +15,12 @@ const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
 
+const LEAVE_UNVERIFIED = {
+  code: 'leave-not-authentic',
+  message:
+    'The agent has no key of its control plane, and plain HTTP proves nothing: it does not leave. Use HTTPS, or join the host again.',
+};
+
 export interface TaskRunnerParts {
   readonly leader: LeaderClient;
   readonly store: AgentStateStore;
@@ -22,6 +28,8 @@ export interface TaskRunnerParts {
   readonly serviceVersion: number;
   /** The view whose tasks are to be done; undefined while no holder confirms it. */
   readonly view: () => View | undefined;
+  /** Whether that view has proven to be of the control plane. */
+  readonly isViewVerified: () => boolean;
 }
 
 export class TaskRunner {
@@ -77,7 +85,7 @@ export class TaskRunner {
     }
   }
 
-  /** Its answer did not outlive a crash, and nobody asks for it any more. */
+  /** Its answer did not outlive a crash, and its task is not in the view any more. */
   async #revertLeaveUnlessRequested({ tasks }: View): Promise<void> {
     const { departure } = this.#parts.membership;
     const { task } = departure;
@@ -111,6 +119,12 @@ export class TaskRunner {
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
   async #leave(task: Task, fence: TaskFence): Promise<TaskResult> {
     const { departure } = this.#parts.membership;
+    // Whoever answers in a server's place would take the host out of service.
+    if (!this.#parts.isViewVerified()) {
+      const { code, message } = LEAVE_UNVERIFIED;
+      this.#ports.log.warn({ code, task: task.id }, message);
+      return { outcome: 'failed', problems: [message] };
+    }
     departure.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
@@ -181,7 +195,7 @@ export class TaskRunner {
 
   async #markDelivered(task: string, result: 'recorded' | 'stale'): Promise<void> {
     const { departure } = this.#parts.membership;
-    // Nobody waits for it to leave any more, and it is listened to: it was brought back, unless it is being removed.
+    // The task to leave is gone and its heartbeats are accepted: it was brought back, unless it is being removed.
     const stays = result === 'stale' && task === departure.task && !isBeingRemoved(this.#parts.view());
     if (stays && !(await departure.revert())) return;
     this.#delivered.add(task);

@@ -38,7 +38,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
       departure: { isLeaving: false },
       current: { host: 'c1', token: 't' },
       updateTrust: () => Promise.resolve(),
-      isAuthentic: () => true,
+      authenticateView: () => 'authentic',
     },
     onView: () => taken.push(viewer.isConfirmed),
   } as unknown as ViewSubscriberParts;

@@ -30,7 +30,7 @@ class World {
     const world = new World();
     const { clock, plane } = world;
     await plane.start('s1');
-    await clock.until('somebody decides', () => plane.hasLeader);
+    await clock.until('there is a holder', () => plane.hasLeader);
     const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
     await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
     await plane.register('c1', 'c2');

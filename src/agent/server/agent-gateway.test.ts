@@ -23,7 +23,7 @@ async function worldOf(...hosts: string[]): Promise<World> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   const { gateway } = await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register(...hosts);
   const identities: AgentIdentity[] = [];
   for (const host of hosts) {
@@ -141,7 +141,7 @@ describe('the gateway', () => {
     expect(gateway.waiterCount).toBe(0);
   });
 
-  test('takes-no-agent-for-in-line-before-it-is-written-down-what-it-knows', async () => {
+  test('takes-no-agent-for-converged-before-its-report-is-committed', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
     const hasConverged = (): boolean => gateway.hasConverged('c1', plane.leader.journal.fleet.revision);
@@ -227,7 +227,7 @@ describe('the gateway', () => {
     expect(again).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
   });
 
-  test('lets-nobody-wait-once-it-is-closed', async () => {
+  test('lets-no-agent-wait-once-it-is-closed', async () => {
     const { gateway, identities } = await worldOf('c1');
     const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
     gateway.close();
@@ -314,7 +314,7 @@ describe('waiters', () => {
     expect(waiters.size).toBe(0);
   });
 
-  test('end-in-time-also-behind-somebody-who-asked-earlier-and-waits-longer', async () => {
+  test('end-in-time-also-behind-one-that-began-earlier-and-waits-longer', async () => {
     const waiters = new LongPollWaiters();
     const woken: string[] = [];
     for (const [host, untilMs] of [

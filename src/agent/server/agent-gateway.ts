@@ -46,7 +46,7 @@ import { StatementIssuer } from './statement-issuer.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 import { TaskFactsRelay } from './task-facts-relay.ts';
 
-/** Expired waits are ended a few at a time: a thousand answers at once would delay everybody else. */
+/** Expired waits are ended a few at a time: a thousand answers at once would delay all other agents. */
 const INTERVAL_MS = 50;
 
 export class AgentGateway {
@@ -109,14 +109,14 @@ export class AgentGateway {
     this.close();
   }
 
-  /** Nobody waits here any more, and nobody is admitted. */
+  /** No agent waits here any more, and none is admitted. */
   close(): void {
     this.#isOpen = false;
     this.#waiters.wakeAll();
     this.#conntrackRelay.clear();
   }
 
-  /** Another lease means another holder: waiting agents must be told, and earlier reports may be out of date. */
+  /** Another lease means another holder: waiting agents must be answered, and earlier reports may be out of date. */
   #checkLease(): void {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
@@ -141,7 +141,7 @@ export class AgentGateway {
     this.#conntrackRelay.onCommit(applied);
     this.#factsRelay.onCommit(applied);
     this.#wakeUnauthorized(applied);
-    // Finding the affected hosts costs more than most changes do, and here nobody waits for them.
+    // Finding the affected hosts costs more than most changes do, and on this server no agent waits for them.
     if (this.#views.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
       for (const host of affectedHosts(journal.fleet, source.parts, change)) {
@@ -171,7 +171,7 @@ export class AgentGateway {
     this.#views.forget(id);
   }
 
-  /** The token of a secret. Without the lease nobody is refused: this server may not have read the newest tokens yet. */
+  /** The token of a secret. Without the lease no agent is refused: this server may not have read the newest tokens yet. */
   authenticate(secret: string, role: 'agent' | 'join'): Reply<AgentIdentity> {
     const { journal, hash } = this.#options;
     if (this.#lacksLease()) return this.#redirect();

@@ -146,7 +146,7 @@ export class TestControlPlane {
   /** The server that decides. */
   get leader(): TestControlPlaneServer {
     const found = this.#running.find(({ journal }) => journal.fence !== undefined);
-    if (found === undefined) throw new Error('nobody decides');
+    if (found === undefined) throw new Error('no server holds the lease');
     return found;
   }
 

@@ -57,7 +57,7 @@ export class LongPollWaiters {
     }
   }
 
-  /** Everybody checks again. */
+  /** All waiters check again. */
   wakeAll(): void {
     for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#resolve(host, 'changed');
   }

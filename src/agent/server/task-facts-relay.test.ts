@@ -58,7 +58,7 @@ async function worldOf(open: TaskHandler = answersWith({ line: 'c1:7000', secret
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock, 'journal-1', [carry]);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   const journal: string[] = [];
   plane.leader.journal.onCommit(({ commit, applied }) => void journal.push(JSON.stringify([commit, applied])));
   await plane.register('c1', 'c2');
@@ -133,7 +133,7 @@ test('never: facts of a host that was not asked are relayed', async () => {
   sending.start();
   await clock.until('c2 is active', () => plane.host('c2')?.state === 'active');
   // While the right one is being recorded.
-  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of somebody else')]);
+  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of another task')]);
   await clock.until('it was sent', () => itemOf(plane).state === 'done');
   expect(sent).toEqual([{ secret: SECRET }]);
 });

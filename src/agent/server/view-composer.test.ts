@@ -189,7 +189,7 @@ describe('the gateway with large views', () => {
     const clock = new VirtualClock();
     const plane = new TestControlPlane(clock, 'journal-1', [], [selfPart, part]);
     const { gateway } = await plane.start('s1');
-    await clock.until('somebody decides', () => plane.hasLeader);
+    await clock.until('there is a lease holder', () => plane.hasLeader);
     await plane.register('c1');
     const { token } = answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     await clock.settle();
@@ -222,7 +222,7 @@ describe('the gateway with large views', () => {
     const answer = answerOf(await gateway.view(identity, {}));
     if (answer.kind !== 'view') throw new Error('no view');
     gateway.heartbeat(identity, { serviceVersion: 4, applied: answer.view.digest });
-    // Another view, and back: what it has applied is its view again, which nobody has composed yet.
+    // Another view, and back: what it has applied is its view again, which is not composed yet.
     for (const physicalNetworks of [['p1'], []]) await plane.edit('c1', { physicalNetworks });
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;

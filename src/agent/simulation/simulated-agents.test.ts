@@ -24,7 +24,7 @@ async function withAgents(
   const plane = new TestControlPlane(clock);
   plane.signer = ed25519Signer();
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register('c1', 'c2');
   const { link, ids } = plane;
   const tokens = new Map([

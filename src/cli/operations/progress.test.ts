@@ -68,7 +68,7 @@ describe('progress', () => {
     expect(countsText({ ...NONE, failed: 2, cancelled: 1 })).toBe('0/3 done, 2 failed, 1 cancelled');
   });
 
-  test('plain-lines-are-told-once, and again when they change', () => {
+  test('plain-lines-are-printed-once, and again when they change', () => {
     const progress = new PlainProgress();
     const first = { operation: operation(), stuckItems: [item('c3')] };
     expect(progress.lines(first)).toEqual([

@@ -1,4 +1,4 @@
-// What is compiled so that the loss of a designated host needs nobody's decision: who watches whom, and where packets go then.
+// What is compiled so that the loss of a designated host needs no decision of a server: who watches whom, and where packets go then.
 import { describe, expect, test } from 'vitest';
 import { responderConfigOf } from '../responder/responder-config.ts';
 import { compile, type CompileResult } from './compile.ts';

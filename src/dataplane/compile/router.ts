@@ -147,14 +147,14 @@ function subnetFlows(
 ): FlowDraft[] {
   const metadata = hex(context.domains.get(domain) ?? 0);
   const reg0 = hex(key);
-  const nobody: FlowDraft = {
+  const unknownNeighbour: FlowDraft = {
     table: TABLE.route,
     priority: 50,
     match: formatMatch({ ...matchDestination(cidr), reg0 }),
     actions: formatActions(),
     reason: 'route-unassigned-address',
   };
-  if (gateway === undefined) return [nobody];
+  if (gateway === undefined) return [unknownNeighbour];
   const echo = isIpv6(gateway)
     ? ({ is: 'icmp6', reg0, ipv6_dst: gateway, icmpv6_type: 128 } as const)
     : ({ is: 'icmp', reg0, nw_dst: gateway, icmp_type: 8 } as const);
@@ -178,7 +178,7 @@ function subnetFlows(
       actions: formatActions(...echoReplyActions(gateway, mac)),
       reason: 'gateway-echo',
     },
-    nobody,
+    unknownNeighbour,
   ];
 }
 

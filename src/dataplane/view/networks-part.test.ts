@@ -15,7 +15,7 @@ describe('networks', () => {
   const shown = (fleet: Fleet, name: string): NetworksView => buildPart(networksPart, fleet, name) as NetworksView;
   const hosts = HOSTS.map((name) => host(name));
 
-  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
+  test('a host gets every port elsewhere in the networks that it has ports in', () => {
     const fleet = newFleet(
       ...hosts,
       ...blue,
@@ -52,12 +52,12 @@ describe('networks', () => {
     expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
   });
 
-  test('what-has-no-key-is-not-told-of', () => {
+  test('what-has-no-key-is-left-out', () => {
     const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
     expect(shown(fleet, 'c1').domains).toEqual([]);
   });
 
-  test('a-quarantined-host-is-told-of-no-network', () => {
+  test('a-quarantined-host-gets-no-network', () => {
     const fleet = newFleet(
       ...blue,
       ...keys,

@@ -102,7 +102,7 @@ function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { read
   return via === undefined ? {} : { via };
 }
 
-/** The old host goes on doing what it did until it is told that it retires. */
+/** The old host goes on doing what it did until its view says that it retires. */
 export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handover'>, host: string): ServiceRole {
   const { designated, standby, handover } = service;
   if (designated?.host === host) return 'designated';
@@ -160,7 +160,7 @@ function hostOf(port: Port | undefined): string | undefined {
   return port?.binding?.host;
 }
 
-/** What others see of it: why it is where it is concerns nobody's switch. */
+/** What others see of it: why it is where it is concerns no switch. */
 function serviceFingerprint({ epoch, designated, standby, handover }: Service): string {
   const { operation, from, to, phase } = handover ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');

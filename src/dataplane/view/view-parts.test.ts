@@ -39,7 +39,7 @@ import {
 describe('peers', () => {
   const all = HOSTS.map((name) => host(name));
 
-  test('full: everybody in the zone but itself, with addresses', () => {
+  test('full: all hosts in the zone but itself, with addresses', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c5', { transportZone: 'edge' }));
     expect(buildPart(peersPart, fleet, 'c1')).toEqual([
       { host: 'c2', tunnelAddress: '172.16.0.2' },
@@ -95,7 +95,7 @@ describe('peers', () => {
     ]);
   });
 
-  test('of-a-host-that-is-finalizing-everybody-who-has-a-tunnel-is-known', () => {
+  test('of-a-host-that-is-finalizing-all-hosts-with-a-tunnel-are-known', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c1', { state: 'finalizing' }));
     expect(peers(fleet, 'c2')).toEqual(['c3', 'c4']);
     expect(meshPeersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
@@ -107,7 +107,7 @@ describe('peers', () => {
     ['that-is-not-connected', {}, { connection: { state: 'down', sinceMs: 0 } }],
     ['that-has-no-tunnels-any-more', {}, { tunnelAddress: undefined } as unknown as Partial<Host>],
     ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
-  ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
+  ])('a-peer-may-still-have-a-tunnel: %s', (_name, going, other) => {
     const fleet = newFleet(zone('default', 'needed'), host('c1', { state: 'finalizing', ...going }), host('c2', other));
     expect(meshPeersOf(fleet, 'c1')).toEqual([]);
     expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
@@ -121,7 +121,7 @@ describe('peers', () => {
       { transportZone: 'edge', leftZones: ['default'] },
       { transportZone: 'rack', leftZones: ['default'] },
     ],
-  ])('somebody-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
+  ])('a-peer-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
     const fleet = newFleet(
       zone('default', 'full'),
       zone('edge', 'full'),
@@ -132,7 +132,7 @@ describe('peers', () => {
     expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
   });
 
-  test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
+  test('no-host-of-another-zone-and-none-that-is-removed-has-one', () => {
     const fleet = newFleet(
       zone('default', 'full'),
       host('c1', { state: 'finalizing' }),
@@ -152,7 +152,7 @@ describe('services', () => {
     portOn('p2', 'c2', 'blue'),
   ];
 
-  test('a host is told what it has presence for, who does it, and what to compile', () => {
+  test('a host gets what it has presence for, who does it, and what to compile', () => {
     const fleet = newFleet(
       ...ground,
       router('edge', ['blue-v4']),
@@ -185,7 +185,7 @@ describe('services', () => {
     expect(services(fleet, 'c3')).toEqual([]);
   });
 
-  test('a-floating-address-is-told-to-the-host-of-its-port-alone', () => {
+  test('a-floating-address-goes-to-the-host-of-its-port-alone', () => {
     const floating: FloatingAddress = {
       project: 'default',
       network: 'ext',
@@ -203,7 +203,7 @@ describe('services', () => {
     expect(services(fleet, 'c2')[0]).not.toHaveProperty('floating');
   });
 
-  test('a-quarantined-host-is-told-nothing', () => {
+  test('a-quarantined-host-gets-nothing', () => {
     const fleet = newFleet(
       ...ground,
       service('dhcp', 'blue-v4', designatedAt('c1')),
@@ -214,7 +214,7 @@ describe('services', () => {
 
   test.each<readonly [string, Partial<Service>, readonly string[]]>([
     ['at-rest', designatedAt('c1'), ['designated', 'other', 'other']],
-    ['nobody', {}, ['other', 'other', 'other']],
+    ['none', {}, ['other', 'other', 'other']],
     [
       'preparing',
       { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'preparing') },
@@ -352,7 +352,7 @@ describe('properties of the parts', () => {
     expect(applied.flatMap((change) => peersPart.affects(change, fleet))).toContain('c1');
   });
 
-  test('a-port-on-a-segment-concerns-nobody-on-the-others', () => {
+  test('a-port-on-a-segment-affects-no-host-on-the-others', () => {
     const ports = ['c1', 'c2'].map((where, nth) => portInSegment(`p${nth}`, where, 'g1'));
     const elsewhere = portInSegment('p33', 'c3', 'g2');
     const fleet = newFleet(...HOSTS.map((id) => host(id)), ...green, ...keys, ...ports, elsewhere);
@@ -370,7 +370,7 @@ describe('properties of the parts', () => {
     );
   });
 
-  test('a-second-port-on-a-host-touches-nobody-else', () => {
+  test('a-second-port-on-a-host-affects-no-other', () => {
     const fleet = newFleet(
       zone('default', 'needed'),
       ...HOSTS.map((id) => host(id)),

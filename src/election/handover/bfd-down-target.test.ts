@@ -64,7 +64,7 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('that-somebody-asked-for-ends-and-says-why', async () => {
+  test('that-was-requested-ends-and-says-why', async () => {
     const world = await served('b');
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'b', ...world.commandContext() }));
     await world.settle();

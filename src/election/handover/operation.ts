@@ -156,7 +156,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
       });
     case 'recovering':
       return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
-    case 'nobody':
+    case 'none':
       return [
         wait(
           item,

@@ -24,7 +24,7 @@ export type Target =
   | { readonly kind: 'fit' }
   /** Another host takes its place; to be decided inside the commit. */
   | { readonly kind: 'another'; readonly choice: Choice }
-  | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
+  | { readonly kind: 'none'; readonly because: Rejection | 'no-presence' }
   /** It comes back into service: that is what the handover waits for. */
   | { readonly kind: 'recovering' }
   /** It was to leave a host that leaves no more. */
@@ -75,7 +75,7 @@ export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handover.to);
   const isOver = nowMs - handover.sinceMs > TARGET_TIMEOUT_MS;
   if (isHopeless || isOver) return { kind: 'abandon', because };
-  return { kind: 'nobody', because };
+  return { kind: 'none', because };
 }
 
 function isTombstonedHost(fleet: FleetReader, host: string): boolean {

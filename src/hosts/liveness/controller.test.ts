@@ -194,7 +194,7 @@ test('a-new-holder-starts-every-silence-anew-and-finds-hosts-that-send-it-no-hea
   expect(world.states).toBe('c1 up, c2 down');
 });
 
-test('a-holder-that-stood-still-blames-nobody', async () => {
+test('a-holder-that-stood-still-suspects-no-host', async () => {
   const world = await startWorld('c1', 'c2', 'c3', 'c4');
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   world.nowMs += 300_000;
@@ -296,7 +296,7 @@ test('a-host-that-joins-again-is-not-up-by-a-heartbeat-from-before-it-was-remove
   expect(world.states).toBe('c1 up');
 });
 
-test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
+test('a-host-whose-document-cannot-be-written-holds-no-other-up', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   // As an older version may have left it: with a field that this one does not allow.

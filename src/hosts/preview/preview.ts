@@ -72,7 +72,7 @@ export interface InterruptionCount {
   readonly interruption: Interruption;
 }
 
-/** In one go, for callers that hold up nobody. */
+/** In one go, for callers that hold up nothing else. */
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],

@@ -89,7 +89,7 @@ describe('a drain', () => {
     expect(step?.progress.reason).toEqual({ code: 'handover-budget', host: 'c1' });
   });
 
-  test('a-host-that-is-down-with-nothing-but-what-nobody-moves-says-what-that-is', async () => {
+  test('a-host-that-is-down-with-nothing-but-what-is-not-moved-says-what-that-is', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
@@ -305,7 +305,7 @@ describe('a drained host', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('stays-drained-while-a-service-has-nobody-else', async () => {
+  test('stays-drained-while-a-service-has-no-other-host', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
     await started(world, 'c1');
     await world.settle();

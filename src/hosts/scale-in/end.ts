@@ -237,7 +237,7 @@ function planFinalize(context: EndContext, host: StoredHost): readonly PlannedSt
   return [awaitCleanUp(item, { hosts: peers, revision: host.revision })];
 }
 
-/** A peer that is silent, too old, or not trusted must hold up nobody. */
+/** A peer that is silent, too old, or not trusted must hold up no removal. */
 function isWaitedFor(peer: Host | undefined): boolean {
   return peer !== undefined && peer.quarantined === undefined && cleanupBlocker(peer) === undefined;
 }

@@ -80,7 +80,7 @@ describe('peers of a host that goes', () => {
     expect(world.pending()).toEqual([]);
   });
 
-  test('hosts-that-go-together-are-not-told-of-each-other', async () => {
+  test('hosts-that-leave-together-have-no-pending-clean-up-of-each-other', async () => {
     const world = await drained();
     await world.connect('c2', 'down');
     await world.commit(world.starting(['c2']));

@@ -202,7 +202,7 @@ describe('a start of many', () => {
     expect(decision.changes.filter(({ kind }) => kind === 'post')).toEqual([]);
   });
 
-  test('names-that-nobody-knows-are-refused-before-anything-is-planned', async () => {
+  test('unknown-names-are-refused-before-anything-is-planned', async () => {
     const fleet = fleetOf();
     const verb = startInSlices(asking(fleet), () => ({ ...START, hosts: [...leaving, 'nobody'] }));
     expect(await decided(fleet, verb)).toMatchObject({

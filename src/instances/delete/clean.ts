@@ -57,7 +57,7 @@ export type CopyRole =
   | 'superseded'
   /** The instance is on this host again: the copy is the instance. */
   | 'current'
-  /** Nobody has said that the instance runs elsewhere. */
+  /** It is not confirmed that the instance runs elsewhere. */
   | 'possibly-last';
 
 /** A shelve or a delete releases the contents; a build begins without any. */

@@ -64,7 +64,7 @@ describe('the tenants of a host', () => {
     expect(findHost(world.journal.fleet, 'h2')?.doc.state).toBe('active');
   });
 
-  test('a-wait-is-told-in-words', async () => {
+  test('a-wait-is-shown-in-words', async () => {
     const world = await startOne();
     await world.disconnectHost('h2');
     const sentence = expect.stringContaining('muster hosts force-down h2') as string;

@@ -75,7 +75,7 @@ export class PostgresLeases {
   }
 
   /**
-   * It ran out, or its holder's session has ended: nobody has the lock of its tenure. One's own lock says nothing. Whoever
+   * It ran out, or its holder's session has ended: the lock of its tenure is free. One's own lock says nothing. Whoever
    * looks shares the lock, so that those who look do not get in each other's way.
    */
   async #isFree(client: ClientBase, name: string, ownEpoch: number | undefined): Promise<boolean> {
@@ -140,7 +140,7 @@ export class PostgresLeases {
     while (!signal.aborted) {
       if (session.hasLock(name)) return session.waitForEnd(signal);
       const looking = session.run((client) => this.#isVacant(client, name));
-      const vacant = await looking.catch(() => undefined); // whoever asks for the lease is told why
+      const vacant = await looking.catch(() => undefined); // the request for the lease gets the error
       if (vacant === true) return;
       await this.#pause(vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS, signal);
     }

@@ -93,7 +93,7 @@ describe('the network driver', () => {
     expect(await carryOut(BIND)).toMatchObject({ kind: 'applied' });
   });
 
-  test('one-silent-port-among-others-is-told-with-them', async () => {
+  test('one-silent-port-among-others-is-shown-with-them', async () => {
     const { carryOut } = startDriver([{ op: 'bind', nic: 1, outcome: 'applied-but-lost' }]);
     await carryOut(CREATE);
     expect(await carryOut(BIND)).toMatchObject({ facts: { ports: [{ outcome: 'ok' }, { outcome: 'unavailable' }] } });
@@ -125,7 +125,7 @@ describe('the network driver', () => {
     expect(network.port('p0')?.binding).toBeUndefined();
   });
 
-  test('a-stale-server-is-told-so', async () => {
+  test('a-stale-server-is-refused-as-stale', async () => {
     const { carryOut } = startDriver();
     await carryOut(CREATE, { leaseEpoch: 2 });
     expect(await carryOut(BIND)).toEqual({ kind: 'stale' });

@@ -48,7 +48,7 @@ function portOf(fleet: FleetReader, { port }: NetworkEvent): Port | undefined {
   return fleet.get(PORT, idOf(PORT, port))?.doc;
 }
 
-/** An event belongs where its port does, and to nobody but the fleet once the port is deleted. */
+/** An event belongs where its port does, and to the fleet alone once the port is deleted. */
 export const NETWORK_EVENT_REPRESENTATION = defineRepresentation<'network-event', NetworkEvent>({
   kind: NETWORK_EVENT,
   siteOf: (doc, fleet) => siteOfHost(fleet, portOf(fleet, doc)?.binding?.host),

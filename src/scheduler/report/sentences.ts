@@ -80,7 +80,7 @@ export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
   return stages.flatMap((stage) => (stage.filter === 'site' ? siteSentence(stage) : (stageSentence(stage) ?? [])));
 }
 
-/** The number of hosts in other sites does not explain why none of this one fits, and is not for everybody. */
+/** The number of hosts in other sites does not explain why none of this one fits, and is not for every caller. */
 function siteSentence({ after, cause, facts }: ReportStage): readonly string[] {
   if (cause === undefined) return [];
   return [`Site ${facts?.['site']} has ${after === 0 ? 'no' : after} ${after === 1 ? 'host' : 'hosts'}.`];

@@ -97,7 +97,7 @@ export class HostPorts {
     return succeed(facts);
   }
 
-  /** Here the driver is who binds. It may also be the first to make them: before the gates open nobody else has. */
+  /** Here the driver is who binds. It may also be the first to make them: before the gates open nothing else has. */
   async #bindAsDriver(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
     if (this.#network === undefined) return succeed(ask.nics.map((nic) => factOf(nic)));
     const bound = await this.#bind(ask);

@@ -52,7 +52,7 @@ export const activate = (instance: string, facts: object = {}): Task['args'] => 
 
 type Call = 'create' | 'bind' | 'release';
 
-/** A back end that makes what it is told, gives one address per bind, and fails as it is told to. */
+/** A back end that makes what it is ordered, gives one address per bind, and has faults that can be armed. */
 export class RecordingNetwork implements HostNetwork {
   readonly calls: string[] = [];
   readonly made = new Set<string>();

@@ -77,7 +77,7 @@ export class InstanceTasks {
     try {
       await this.#runtime.open();
     } catch (error) {
-      // Nobody knows what runs here: nothing is said of it either.
+      // What runs here is unknown: nothing is reported of it either.
       return toFailure(diskFailure(error));
     }
     const performed = await this.#tryCarryOut(work);
@@ -180,7 +180,7 @@ export class InstanceTasks {
     }
   }
 
-  /** After the instance is gone, never before: nothing may run with an address that is somebody else's. */
+  /** After the instance is gone, never before: nothing may run with an address that another port has. */
   #release(order: ParsedInstanceTask, { host, signal }: TaskFence): Promise<PortsResult> {
     const { instance } = order.args;
     const isGone = order.task === 'destroy' && this.#runtime.instance(instance) === undefined;

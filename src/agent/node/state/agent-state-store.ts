@@ -1,5 +1,5 @@
 // What an agent remembers over a restart: who it is, its last view, its answers. Files have a checksum, and those that the server
-// cannot give again have a copy. A damaged file is told as a problem until the program ends, and never read as a whole one.
+// cannot give again have a copy. A damaged file is reported as a problem until the program ends, and never read as a whole one.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Log, TaskAnswer } from '../../../operations/index.ts';

@@ -96,7 +96,7 @@ describe('an agent with a full disk', () => {
     const clock = new VirtualClock();
     const plane = new TestControlPlane(clock);
     await plane.start('s1');
-    await clock.until('somebody decides', () => plane.hasLeader);
+    await clock.until('there is a lease holder', () => plane.hasLeader);
     await plane.register('c1');
     const token = await plane.joinToken('c1');
     const rack = new TestHost(plane, { joinToken: () => Promise.resolve(token) });

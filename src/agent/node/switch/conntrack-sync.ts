@@ -35,7 +35,7 @@ const COPIES_AT_ONCE = 16;
 interface SyncTask {
   readonly copy: ConntrackCopy;
   readonly end: 'old' | 'new';
-  /** What tells it from any other. Another holder has nothing of what was left at the one before. */
+  /** What distinguishes it from any other. Another holder has nothing of what was left at the one before. */
   readonly key: string;
 }
 
@@ -43,9 +43,9 @@ export class ConntrackSync {
   readonly #ports: AgentPorts;
   readonly #parts: ConntrackSyncParts;
   #completed = new Set<string>();
-  /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
+  /** Services that are translated here; undefined until a view was followed: what was before is unknown. */
   #translated: ReadonlySet<string> | undefined;
-  /** Services that this host stands by for. What it translates for those who miss the designated host is nobody's to forget. */
+  /** Services that this host stands by for. What it translates for peers with BFD to the designated host down must not be removed. */
   #standingBy: ReadonlySet<string> = new Set();
 
   constructor(ports: AgentPorts, parts: ConntrackSyncParts) {

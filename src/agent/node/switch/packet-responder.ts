@@ -82,7 +82,7 @@ export class PacketResponder {
     return () => this.#listeners.delete(listener);
   }
 
-  /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch tells where it went. */
+  /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch shows where it went. */
   restoreNextHops({ flows }: Pick<SwitchContents, 'flows'>): void {
     const sent = flows.flatMap(({ match, actions }): [boolean, string][] => {
       const mac = /set_field:([0-9a-f:]{17})->eth_dst,output:"muster-ext"$/.exec(actions)?.[1];

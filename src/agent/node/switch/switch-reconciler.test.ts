@@ -52,7 +52,7 @@ test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async 
   expect(it.contents).toEqual(wanted.contents);
 });
 
-test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
+test('a-flow-of-another-program-where-ours-was-stays', async () => {
   const { it, line } = await startReconciler(BOTH);
   const removed = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
   const theirs: SwitchChange = { kind: 'put-flow', flow: { ...removed, actions: 'drop', cookie: THEIRS } };
@@ -61,7 +61,7 @@ test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
 });
 
-test('never: a flow of somebody else is written over that came since the last look', async () => {
+test('never: a flow of another program is written over that came since the last look', async () => {
   const { it: full } = await startReconciler(BOTH);
   const { it, line } = await startReconciler(ONE_MORE);
   const there = new Set(it.contents.flows.map(({ match }) => match));

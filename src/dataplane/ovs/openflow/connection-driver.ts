@@ -18,11 +18,11 @@ export interface OpenFlowConnectionOptions {
   readonly clock: Clock;
   /** When nothing was received for so long, the switch is sent an echo request, and the connection is closed when no reply comes in that time. */
   readonly probeAfterMs: number;
-  /** What nobody asked for. */
+  /** Messages that are no reply to a request. */
   readonly onMessage: (message: Message) => void;
 }
 
-/** Somebody who waits for messages with one number. */
+/** A caller that waits for messages with one number. */
 interface PendingReply {
   readonly what: string;
   readonly take: (message: Message) => void;
@@ -121,13 +121,13 @@ export class OpenFlowConnection implements LiveConnection {
     this.#check();
   }
 
-  /** Told of what is refused until the answer is called. */
+  /** Calls `onRefused` for what is refused, until the returned function is called. */
   watch(sent: SentBatch): () => void {
     this.#sent.add(sent);
     return () => this.#sent.delete(sent);
   }
 
-  /** Waits for the answer to a message that somebody else writes. */
+  /** Waits for the answer to a message that another caller writes. */
   async awaitReply<T>({ what, timeoutMs, take, xid }: ExpectedReply<T>): Promise<T> {
     this.#check();
     const { promise, resolve, reject } = Promise.withResolvers<T>();

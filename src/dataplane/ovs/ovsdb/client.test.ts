@@ -235,7 +235,7 @@ describe('what is not of the protocol', () => {
 });
 
 describe('close', () => {
-  test('everything-that-waits-is-told-and-nothing-is-tried-any-more', async () => {
+  test('everything-that-waits-fails-and-nothing-is-tried-any-more', async () => {
     const { daemon, client, clock } = start(() => undefined);
     await clock.advance(1);
     const sent = failureOf(client.echo());

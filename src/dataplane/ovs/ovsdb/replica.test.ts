@@ -53,7 +53,7 @@ describe('replica', () => {
     expect(replica.table('Bridge').size).toBe(0);
   });
 
-  test('a-table-that-nobody-asked-for-is-a-mistake-of-the-caller', () => {
+  test('a-table-that-is-not-monitored-is-a-mistake-of-the-caller', () => {
     expect(() => new Replica(['Bridge']).table('Port')).toThrow(/not monitored/);
   });
 

@@ -74,7 +74,7 @@ export class FakeDaemon {
 
   get peer(): FakePeer {
     const peer = this.peers.at(-1);
-    if (peer === undefined) throw new Error('nobody has connected');
+    if (peer === undefined) throw new Error('no client has connected');
     return peer;
   }
 

@@ -39,7 +39,7 @@ export interface JsonRpcConnectionOptions {
 
 export interface RequestOptions {
   readonly timeoutMs: number;
-  /** Tells the daemon when nobody waits for the answer any more. */
+  /** Cancels a request at the daemon when no caller waits for the answer any more. */
   readonly cancel?: boolean;
   /** Called before anything that comes after the answer is looked at. */
   readonly onAnswer?: (result: unknown) => void;
@@ -179,7 +179,7 @@ export class JsonRpcConnection implements LiveConnection {
         if (this.#ended.signal.aborted) return;
       }
     } catch (error) {
-      // A listener that fails has not taken what it was told: after a new connection it is told again.
+      // A listener that fails has not taken its notification: after a new connection it is called again.
       this.end(asError(error));
     }
   }

@@ -23,7 +23,7 @@ export interface ReconnectOptions<C extends LiveConnection> {
   readonly connectTimeoutMs: number;
   /** Dials and greets. When `signal` is aborted it stops; a connection that it returns all the same is ended. */
   readonly connect: (signal: AbortSignal) => Promise<C>;
-  /** Makes a new connection usable; nobody gets it before. When it rejects, the connection is ended. */
+  /** Makes a new connection usable; no caller gets it before. When it rejects, the connection is ended. */
   readonly prepare?: (connection: C) => Promise<void>;
   /** Whether one that was up was of use, so that the pauses begin anew; always when nothing is said. */
   readonly wasUseful?: (connection: C) => boolean;
@@ -32,7 +32,7 @@ export interface ReconnectOptions<C extends LiveConnection> {
 export type ReconnectState =
   { readonly kind: 'up' } | { readonly kind: 'down'; readonly because: Error; readonly retryInMs: number };
 
-/** How long somebody waits who needs the connection: `current-attempt` not through a pause. */
+/** How long a caller waits for the connection: `current-attempt` not through a pause. */
 type ConnectionWait = { readonly timeoutMs: number } | 'current-attempt';
 
 interface Waiter<C> {

@@ -43,7 +43,7 @@ function connectProblem(address: SocketAddress, cause: unknown): string {
   if (!(cause instanceof Error)) return `${where} does not answer`;
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code === 'ENOENT') return `there is no ${where}`;
-  if (code === 'ECONNREFUSED') return `nobody listens at ${where}`;
+  if (code === 'ECONNREFUSED') return `connection refused at ${where}`;
   if (code === 'EACCES' || code === 'EPERM') return `${where} may not be opened by this user`;
   return `${where}: ${message}`;
 }

@@ -28,7 +28,7 @@ describe('orders', () => {
     expect(network.calls.list()).toHaveLength(2);
   });
 
-  test('create-says-taken-for-an-address-or-a-port-of-somebody-else', async () => {
+  test('create-says-taken-for-an-address-or-a-port-of-another-client', async () => {
     const { create, network, fence } = world();
     await create([{ fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] }]);
     const other = { port: 'q', fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] };

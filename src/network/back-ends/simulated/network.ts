@@ -87,7 +87,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     this.#ports.adopt(ports);
   }
 
-  /** Learns of a port that somebody else created; a known port stays as it is. */
+  /** Learns of a port that another client created; a known port stays as it is. */
   learnPort(port: PortToCreate, instance: string): void {
     if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
   }
