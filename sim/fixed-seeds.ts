@@ -12,7 +12,7 @@ export const FIXED_SEEDS: Seeds = { first: 1, last: 300 };
 export const FIXED_INSTANCE_SEEDS: Seeds = {
   first: 1,
   last: 100,
-  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053, 1429444530],
+  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053, 1429444530, 47506362],
 };
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = {

@@ -90,7 +90,7 @@ async function checkLeave(
   const [stray] = machine.switch.foreignInterfaces;
   const performed = await perform();
   const isLeave = kind === 'leave' && id !== 'removed' && performed.outcome === 'done';
-  // Its end may have been taken back since, by a recover that its agent does not know of yet.
+  // Its end may have been taken back since, by a recover that its agent has not seen yet.
   const isForced = args['force'] === true && wasForced(world, machine.name);
   if (isLeave && stray !== undefined && !isForced)
     world.violate(LEFT_WITH_STRAYS, `${machine.name} left with ${stray} on its bridge`);

@@ -1,4 +1,4 @@
-export { answer, noSuch, readResource, refusalAnswer, renderCommitted } from './answer.ts';
+export { answer, documentRef, noSuch, readResource, refusalAnswer, renderCommitted } from './answer.ts';
 export {
   callerOfToken,
   denyUnlessAuthorized,
@@ -25,7 +25,9 @@ export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts'
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
-export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';
+export { unpackAnswer } from './kept-answer.ts';
+export type { KeptContent, KeptParts } from './kept-answer.ts';
+export type { FormerKeptAnswer, Token, TokenId } from './model.ts';
 export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';
 export { denyOtherProject, requestedProject } from './project.ts';

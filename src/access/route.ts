@@ -62,6 +62,8 @@ export interface Answer {
   /** The revision of the resource that is answered. */
   readonly etag?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What `recompose` makes it from, beside the request. Every character of it is kept several times over. */
+  readonly memo?: string;
   /** Shown in this answer and never again: not kept with an idempotency key, not logged. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
@@ -94,10 +96,25 @@ export interface Write<A = unknown> {
   /** Pure as well: it runs with the decision. */
   readonly answer: (answer: A, after: CommittedState) => Answer;
   /**
+   * For answers with a `memo`: makes the whole answer again for a repetition of the request. Pure; it must come out as it was, which is
+   * tried before only the memo is kept.
+   */
+  readonly recompose?: (from: Recomposition) => Answer;
+  /**
    * For a decision that rests on more than a commit has time for: when it is refused as `NOT_PREPARED`, this makes beforehand what it
    * lacked, in slices. Answers the same write with it, which is submitted next, or why it cannot be done.
    */
   readonly prepare?: () => Promise<Write<A> | Refusal>;
+}
+
+/** What an answer is made from again, beside the request. */
+export interface Recomposition {
+  readonly memo: string;
+  /** The target, when the answer showed it, as it was then. */
+  readonly shown: Stored | undefined;
+  readonly redactor: Redactor | undefined;
+  /** Of the commit. */
+  readonly operation: string | undefined;
 }
 
 /** Internal, between a decision and its `prepare`: never sent to a caller. */

@@ -80,7 +80,7 @@ export const integritySentences: Sentences = {
     const range = lostFrom === undefined ? `up to ${String(lostTo)}` : `${String(lostFrom)} to ${String(lostTo)}`;
     return (
       `The store fell back to an older state: the commits of revisions ${range} were acknowledged and are lost (it went on ` +
-      `from revision ${String(head)}). Compare the fleet with what was asked for meanwhile, then ` +
+      `from revision ${String(head)}). Compare the fleet with the requests of that time, then ` +
       `${acknowledgeHint('history-diverged', String(place))}.`
     );
   },
@@ -89,8 +89,8 @@ export const integritySentences: Sentences = {
       lostTo === undefined ? '' : `: the commits of revisions ${Number(revision) + 1} to ${String(lostTo)} are lost`;
     const more = detail === undefined ? '' : `: ${String(detail)}`;
     return (
-      `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with what was asked ` +
-      `for, then ${acknowledgeHint('loss-accepted', String(place))}.`
+      `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with the requests ` +
+      `since then, then ${acknowledgeHint('loss-accepted', String(place))}.`
     );
   },
   'store-damaged': ({ detail, place }) =>

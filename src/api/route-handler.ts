@@ -179,7 +179,7 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
     const path = request.url.split('?', 1)[0] ?? '';
     return replies.sendAnswer(
       reply,
-      markReplayed(await replay(written, { path, caller: call.caller })),
+      markReplayed(await replay(written, { path, caller: call.caller, write })),
       outcome.revision,
     );
   };

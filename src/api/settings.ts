@@ -11,6 +11,7 @@ import {
   write,
   type Answer,
   type Route,
+  type Write,
 } from '../access/index.ts';
 import {
   put,
@@ -19,8 +20,6 @@ import {
   suggestion,
   valueOf,
   type FleetReader,
-  type Id,
-  type Kind,
   type Refusal,
   type Setting,
   type Stored,
@@ -49,10 +48,6 @@ const SettingJson = Type.Object({
 
 const ONE = { 200: { about: 'the setting', schema: SettingJson } };
 
-interface Reader {
-  get(kind: Kind<'setting', SettingDoc>, id: Id<'setting'>): Stored<'setting', SettingDoc> | undefined;
-}
-
 interface SettingDoc {
   readonly value: unknown;
   readonly changedBy: string;
@@ -66,9 +61,22 @@ function toJson(setting: Setting, stored: Stored<'setting', SettingDoc> | undefi
   return { name, about, value, default: defaultValue, schema, revision: stored.revision, changedBy, changedAtMs };
 }
 
-function answerOf(setting: Setting, fleet: Reader): Answer {
-  const stored = fleet.get(SETTING, setting.name);
+type StoredSetting = Stored<'setting', SettingDoc> | undefined;
+
+function answerOf(setting: Setting, stored: StoredSetting): Answer {
   return { ...answer(toJson(setting, stored)), ...(stored !== undefined && { etag: stored.revision }) };
+}
+
+/** With a key only the revision is kept: what a setting is about is longer than a key may cost. */
+function writeAnswers(setting: Setting): Pick<Write, 'answer' | 'recompose'> {
+  return {
+    answer: (_, after) => {
+      const stored = after.get(SETTING, setting.name);
+      const shown = stored && { kind: SETTING.name, id: stored.id, revision: stored.revision };
+      return { ...answerOf(setting, stored), memo: '', ...(shown !== undefined && { shown }) };
+    },
+    recompose: ({ shown }) => answerOf(setting, shown as StoredSetting),
+  };
 }
 
 export function settingRoutes(settings: readonly Setting[]): Route[] {
@@ -104,7 +112,7 @@ function readRoute(known: SettingsByName): Route {
       const setting = known.get(params.name);
       return setting === undefined
         ? refusalAnswer(unknownSetting(params.name, known))
-        : answerOf(setting, journal.fleet);
+        : answerOf(setting, journal.fleet.get(SETTING, setting.name));
     },
   });
 }
@@ -127,7 +135,7 @@ function changeRoute(known: SettingsByName): Route {
         target: { representation: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `change setting ${setting.name}`,
         decide: (fleet): Decision<null> => changeSetting(fleet, setting, doc),
-        answer: (_, after) => answerOf(setting, after),
+        ...writeAnswers(setting),
       };
     },
   });
@@ -150,7 +158,7 @@ function resetRoute(known: SettingsByName): Route {
         why: `reset setting ${setting.name}`,
         decide: (fleet): Decision<null> =>
           accept(fleet.get(SETTING, setting.name) === undefined ? [] : [remove(SETTING, setting.name)], null),
-        answer: (_, after) => answerOf(setting, after),
+        ...writeAnswers(setting),
       };
     },
   });

@@ -65,7 +65,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 export function globalOptions(): Option[] {
   return [
-    new Option('--server <url>', `the server to ask (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
+    new Option('--server <url>', `the server to connect to (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
     new Option('--token <token>', 'the token to show; others can see it in the list of processes'),
     new Option('--token-file <path>', 'the token from a file (else env MUSTER_TOKEN, else admin-token in --data)'),
     new Option('--data <folder>', 'the data folder of a server on this machine').default('./data'),

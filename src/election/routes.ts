@@ -175,7 +175,18 @@ export const serviceRoutes: readonly Route[] = [
         why: reason ?? `move service ${id}`,
         operation,
         decide: (fleet) => moveService(fleet, { id, ...said, ...command }),
-        answer: (moved) => operationAnswer({ service: id, ...moved }),
+        answer: (moved) => {
+          const begun = moved.operation === undefined ? '' : 'to ';
+          return { ...operationAnswer({ service: id, ...moved }), memo: `${begun}${moved.to}` };
+        },
+        recompose: ({ memo, operation: started }) => {
+          const to = memo.replace(/^to /, '');
+          return operationAnswer({
+            service: id,
+            ...(to !== memo && started !== undefined && { operation: started }),
+            to,
+          });
+        },
       };
     },
   }),

@@ -61,6 +61,7 @@ export { markUntrustedAfterRebuild } from './scale-in/rebuilt-mark.ts';
 export { endInSlices, preparableWrite, startInSlices } from './scale-in/prepare.ts';
 export type { PreparableDecision, SlicingContext } from './scale-in/prepare.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in/decide.ts';
+export { answerFromMemo, memoOf } from './scale-in/answer.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in/answer.ts';
 export { SCALE_IN } from './scale-in/settings.ts';
 export { recordOwnCleanUp } from './scale-in/pending-clean-up.ts';

@@ -18,6 +18,7 @@ import {
   findVisible,
   defineRepresentation,
   write,
+  type Answer,
   type Filter,
   type HostMark,
   type Listing,
@@ -272,13 +273,28 @@ function command({ representations, kinds }: OperationRoutes, { verb, about, dec
         operation: params.id,
         decide: (fleet) => countItems(fleet, decide(fleet, { id: params.id, kinds, nowMs, site })),
         answer: (counts, after) => {
-          const { shown: _, ...rest } = renderCommitted(representation, after, params);
+          const rendered = renderCommitted(representation, after, params);
           const stored = after.get(OPERATION, idOf(OPERATION, params.id));
-          return stored?.doc.counts === undefined ? { ...rest, text: addCounts(rest.text ?? '', counts) } : rest;
+          return stored?.doc.counts === undefined ? withCounts(rendered, counts) : rendered;
+        },
+        recompose: ({ memo, shown, redactor }) => {
+          const text = shown === undefined ? '' : representation.toJsonText(shown as StoredOperation, redactor);
+          return withCounts({ kind: 'answer', status: 200, text, etag: shown?.revision ?? 0 }, countsIn(memo));
         },
       };
     },
   });
+}
+
+/** Of a running operation: its document has no counts. With a key the counts are all that is kept beside the revision. */
+function withCounts(shown: Answer, counts: Counts): Answer {
+  const memo = ITEM_STATES.map((state) => counts[state]).join();
+  return { ...shown, text: addCounts(shown.text ?? '', counts), memo };
+}
+
+function countsIn(memo: string): Counts {
+  const counts = memo.split(',').map(Number);
+  return Object.fromEntries(ITEM_STATES.map((state, at) => [state, counts[at] ?? 0])) as Counts;
 }
 
 /** The same decision; it answers how many items will be in which state. */

@@ -180,7 +180,7 @@ export class HeartbeatLoop {
     try {
       return await driver.bfdDownPeers?.();
     } catch (error) {
-      log.error({ err: error }, 'the switch could not be asked for its BFD sessions by a fault of the program');
+      log.error({ err: error }, 'the BFD sessions of the switch could not be read because of a fault of the program');
       return undefined;
     }
   }

@@ -85,7 +85,7 @@ const DESIRED_DATAPLANE = Type.Object({
     description: '`site`: what names hosts of other sites was left out, because the token is bound to one',
   }),
   excluded: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
-  count: Type.Integer({ description: 'how many flows were asked for, shown or not' }),
+  count: Type.Integer({ description: 'how many flows match, shown or not' }),
   flows: Type.Array(FLOW, { description: 'by table, then by priority from the highest down' }),
   groups: Type.Array(
     Type.Object({

@@ -16,7 +16,9 @@ import {
 } from '../../access/index.ts';
 import { idOf, valueOf, type Refusal } from '../../fleet/index.ts';
 import {
+  answerFromMemo,
   endInSlices,
+  memoOf,
   recoverHosts,
   SCALE_IN,
   preparableWrite,
@@ -236,7 +238,13 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
           if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
           return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, redactorFor(caller, fleet))));
         },
-        answer: (made: ScaleInAnswer, { redactor }) => yang(outputOf(made, limitExplain(explain, redactor))),
+        answer: (made: ScaleInAnswer, { redactor }) => {
+          const memo = memoOf(made, operation);
+          const rendered = yang(outputOf(made, limitExplain(explain, redactor)));
+          return memo === undefined ? rendered : { ...rendered, memo };
+        },
+        recompose: ({ memo, operation: started, redactor }) =>
+          yang(outputOf(answerFromMemo(memo, hosts, started), limitExplain(explain, redactor))),
       }));
     },
   });

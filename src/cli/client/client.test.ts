@@ -107,7 +107,7 @@ describe('a server that does not answer in time', () => {
 
   test('a write may have been done', async () => {
     const { client } = await startServer(silent, 50);
-    const message = /What was asked for may be done all the same: look before you repeat it\.$/;
+    const message = /It may have been carried out all the same: look before you repeat it\.$/;
     await expect(client.write('POST', '/x')).rejects.toMatchObject({
       exitCode: 3,
       message: expect.stringMatching(message) as string,

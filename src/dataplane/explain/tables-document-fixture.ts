@@ -73,7 +73,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'new: draining',
-    about: 'does them, and asks the old host for replies that it does not know',
+    about: 'does them, and sends replies that it does not know to the old host',
     facts: { role: 'designated', designated: HERE, ...handover('draining') },
   },
 ];

@@ -115,7 +115,7 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   }
   const host = item.doc.target.id;
   const waitedMs = nowMs - startedMs;
-  // The missing answer was reported for a while. A host that answers with a failure is asked again instead.
+  // The missing answer was reported for a while. The task of a host that answers with a failure is repeated instead.
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
   const isReported = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
   if (forced === undefined && isReported && waitedMs >= LEAVE_DEADLINE_MS) {

@@ -20,7 +20,7 @@ import type { Evacuator } from '../evacuator.ts';
 import { PREVIEW, renderPreview, type RenderContext } from '../preview/representation.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
 import { planPreviewInSteps } from '../preview/preview.ts';
-import type { HostResult, ScaleInAnswer } from './answer.ts';
+import { answerFromMemo, memoOf, type HostResult, type ScaleInAnswer } from './answer.ts';
 import { scaleInBlockedRoute } from './blocked-routes.ts';
 import { SCALE_IN } from './settings.ts';
 import { scaleInStatusRoute } from './status-routes.ts';
@@ -223,7 +223,13 @@ function verbRoute<F extends TProperties>(
             ? refuse(renderRefusal(decision.refusal, { explain, sight: redactorFor(caller, fleet) }))
             : decision;
         },
-        answer: (made: ScaleInAnswer, { redactor }) => renderAnswer(made, operation, { explain, sight: redactor }),
+        answer: (made: ScaleInAnswer, { redactor }) => {
+          const memo = memoOf(made, operation);
+          const rendered = renderAnswer(made, operation, { explain, sight: redactor });
+          return memo === undefined ? rendered : { ...rendered, memo };
+        },
+        recompose: ({ memo, operation: started, redactor }) =>
+          renderAnswer(answerFromMemo(memo, hosts, started), started, { explain, sight: redactor }),
       }));
     },
   });
@@ -233,7 +239,7 @@ function requesterFields({ name, site }: Caller): Pick<ScaleInRequest, 'by' | 's
   return { by: name, site };
 }
 
-function renderAnswer(made: ScaleInAnswer, started: OperationId, telling: RenderContext): Answer {
+function renderAnswer(made: ScaleInAnswer, started: string | undefined, telling: RenderContext): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),

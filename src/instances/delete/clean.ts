@@ -31,7 +31,7 @@ import { INSTANCE, INSTANCES_BY_HOST, type InstanceState } from '../model.ts';
 
 /** It ends when the host is swept or removed, however long that takes: a host that returns late must not run a second copy. */
 export const NO_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
-/** A host that could not destroy a copy is asked again after this time. */
+/** The task of a host that could not destroy a copy is repeated after this time. */
 const DESTROY_RETRY_MS = 30_000;
 
 const HOLD = 'hold';
@@ -102,7 +102,7 @@ export const instanceClean: OperationKind = {
   name: 'instance-clean',
   steps: [HOLD, DESTROY],
   cancel: { kind: 'none', because: 'a copy that is left behind would stay unnoticed' },
-  retry: { kind: 'does', what: 'the host is asked again' },
+  retry: { kind: 'does', what: 'the task of the host is repeated' },
 
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {

@@ -125,7 +125,7 @@ describe('a report is not shared with an instance that', () => {
     await create(world, 'large', { flavor: 'large' });
     // Nothing else is in the way of the small one: it moves.
     const [large, small] = messages(world, { host: 'h2' });
-    expect(large).toContain('61440 MiB asked');
+    expect(large).toContain('61440 MiB requested');
     expect(small).toBe('small moves');
   });
 

@@ -33,7 +33,7 @@ describe('after the source has migrated the instance', () => {
     expect(world.machines.log.filter((line) => line.startsWith('activate'))).toHaveLength(4);
   });
 
-  test('the-back-end-does-not-answer: it is asked again under the same serial', async () => {
+  test('the-back-end-does-not-answer: the order is repeated under the same serial', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'unavailable', times: 3 });
     world.network.faults.arm({ op: 'activate', outcome: 'applied-but-lost', times: 1 });

@@ -95,7 +95,13 @@ export const networkEventRoutes: readonly Route[] = [
       return {
         why: 'network events',
         decide: (fleet) => recordNetworkEvents(fleet, command),
-        answer: (events) => answer({ events }),
+        answer: (events) => {
+          const [first] = events;
+          const isSame = first !== undefined && events.every(({ result }) => result === first.result);
+          return { ...answer({ events }), ...(isSame && { memo: first.result }) };
+        },
+        recompose: ({ memo: result }) =>
+          answer({ events: body.events.map(({ port, name, serial }) => ({ port, name, serial, result })) }),
       };
     },
   }),

@@ -1,6 +1,7 @@
 // The HTTP surface of ports: those of users, and those that Muster creates for instances.
 import { Type } from 'typebox';
 import {
+  documentRef,
   BY_ID,
   strictObject,
   denyOtherProject,
@@ -136,7 +137,12 @@ const deletePortRoute = write({
       decide: (fleet) => deletePort(fleet, command),
       answer: ({ port, operation: operationId }, { redactor }) =>
         operationId === undefined
-          ? { kind: 'answer', status: 200, text: PORT_REPRESENTATION.toJsonText(port, redactor) }
+          ? {
+              kind: 'answer',
+              status: 200,
+              text: PORT_REPRESENTATION.toJsonText(port, redactor),
+              shown: documentRef(PORT_REPRESENTATION, port),
+            }
           : {
               kind: 'answer',
               status: 202,

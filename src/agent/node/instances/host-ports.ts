@@ -34,7 +34,7 @@ export interface PortsRequest<N> {
   readonly signal: AbortSignal;
 }
 
-/** A back end that gives no answer is asked again, then the host says so: another one may do better. */
+/** An order without an answer is repeated, then the host reports it: another one may do better. */
 const TRIES = 3;
 const RETRY_MS = 1000;
 
@@ -138,7 +138,7 @@ function fail({ port, outcome, text }: PortAnswer, nic?: TaskNic): Extract<Ports
 }
 
 function failNoAccess(call: string): Extract<PortsResult, { kind: 'failed' }> {
-  const problem = `this host is asked to ${call} ports and has no access to the network back end`;
+  const problem = `this host has a task to ${call} ports and has no access to the network back end`;
   return { kind: 'failed', fault: 'no-network-access', problem };
 }
 

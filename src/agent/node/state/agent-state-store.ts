@@ -91,9 +91,9 @@ type ReadFile<T> =
 /** What becomes of the agent without each file. */
 const WITHOUT: Readonly<Record<OwnFile, string>> = {
   identity: 'join this host again with a new join token',
-  view: 'it is asked for again, and until then nothing is changed on this machine',
+  view: 'it is requested again, and until then nothing is changed on this machine',
   answers: 'tasks are done again, and find their work done',
-  certificate: 'another one is asked for',
+  certificate: 'another one is requested',
 };
 
 export class AgentStateStore {

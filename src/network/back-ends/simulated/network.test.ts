@@ -229,6 +229,15 @@ describe('faults', () => {
     expect(ips(network, 'p0')).toEqual(['10.0.0.2']);
   });
 
+  test('never: a repetition that comes late, and could not bind, undoes a binding that holds', async () => {
+    const { create, bind, network } = world();
+    await create([{}]);
+    expect(outcomes(await bind('h1', [{}]))).toEqual(['ok']);
+    network.faults.arm({ op: 'bind', outcome: 'binding-failed' });
+    expect(outcomes(await bind('h1', [{}]))).toEqual(['ok']);
+    expect(network.port('p0')?.binding?.type).toBe('simulated');
+  });
+
   test('a-fault-strikes-only-what-it-names-and-only-so-often', async () => {
     const { create, bind } = world([
       { op: 'bind', segment: 'far', outcome: 'mapping-gone' },

@@ -26,8 +26,8 @@ import type { PoolKey } from '../../ports/nic-requirements.ts';
 import { SimulatedCalls, type SimulatedCall } from './calls.ts';
 import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './faults.ts';
 import { createHostNetwork } from './host-network.ts';
-import { SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
-import { BINDING_FAILED, joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
+import { BINDING_FAILED, SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
+import { joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;

@@ -6,6 +6,9 @@ import type { Stored } from '../../../fleet/index.ts';
 import type { Address, Port } from '../../model.ts';
 import { SimulatedAddresses } from './addresses.ts';
 
+/** As Neutron says that no mechanism could bind a port. */
+export const BINDING_FAILED = 'binding_failed';
+
 /** `given`: by the creator of the port. */
 interface HeldAddress extends SubnetAddress {
   readonly origin: 'given' | 'create' | 'bind';
@@ -45,6 +48,11 @@ export interface BindDestination {
   readonly instance: string;
   readonly host: string;
   readonly type: string;
+}
+
+/** A binding that holds is not made again: a repetition that comes late, and could not bind, does not undo it. */
+function isSettled(binding: SimulatedBinding | undefined, type: string): binding is SimulatedBinding {
+  return binding !== undefined && (binding.type === type || binding.type !== BINDING_FAILED);
 }
 
 const OK: BackEndReply = { status: 200 };
@@ -127,9 +135,9 @@ export class SimulatedPorts {
     const port = this.#ports.get(order.port);
     if (port === undefined) return refusedReply(404);
     if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
-    const same = port.binding?.serial === order.serial && port.binding.host === host;
-    if (same && port.binding?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
-    if (!same && order.serial <= port.serial) return { kind: 'stale' };
+    const same = port.binding?.serial === order.serial && port.binding.host === host ? port.binding : undefined;
+    if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
+    if (same === undefined && order.serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
     if ('code' in placed) return refusedReply(409, placed.code);
     const { serial } = order;
@@ -145,7 +153,7 @@ export class SimulatedPorts {
     if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
     const { serial } = order;
     const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
-    if (same?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
     if (same === undefined && serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
     if ('code' in placed) return refusedReply(409, placed.code);
