@@ -11,6 +11,7 @@ import {
   type Evacuator,
   type Host,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
   type Tenant,
@@ -81,8 +82,12 @@ export const designationEvacuator: Evacuator = {
   },
 };
 
-function* planDesignations(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
-  const context = new ElectionContext(fleet);
+function* planDesignations(
+  openTrial: OpenTrial,
+  leavers: readonly LeavingTenants[],
+  { nowMs }: PlanOptions,
+): PlanSteps {
+  const context = new ElectionContext(yield* openTrial());
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
   // In the order of services, whichever host they are on: the order of elections.

@@ -165,8 +165,8 @@ function evacuatorOf(kit: Kit): Evacuator {
     countLeaving: (fleet, host) => fleet.countOf(moving, host),
     remainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
-    *plan(fleet, leavers) {
-      yield;
+    *plan(openTrial, leavers) {
+      const fleet = yield* openTrial();
       const more = new Map<string, number>();
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => {
