@@ -47,6 +47,8 @@ export interface PlanOptions {
   readonly nowMs: number;
   /** For how many tenants without a target the reasons of every host are listed, which costs a scan of all hosts; none by default. */
   readonly explained?: number;
+  /** Of which hosts the tenants are explained; of all by default. */
+  readonly isExplained?: (host: string) => boolean;
 }
 
 /** A generator: what is left after each step, and the result at the end. */
