@@ -1,5 +1,6 @@
 import type { DocumentMetric, Module } from '../composition/index.ts';
 import { integritySentences } from './integrity.ts';
+import { adminTokenSentences } from './no-admin-token.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
 import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
@@ -14,7 +15,7 @@ const ALARMS_METRIC: DocumentMetric<Alarm> = {
 export const alarmsModule: Module = {
   name: 'alarms',
   models: () => [alarmsModel],
-  sentences: [integritySentences],
+  sentences: [integritySentences, adminTokenSentences],
   representations: ({ explain }) => [alarmRepresentation(explain)],
   metrics: [ALARMS_METRIC],
   routes: ({ composition }) => alarmRoutes(composition.representationOf(ALARM)),

@@ -1,1 +1,2 @@
+export { AdminTokenController } from './admin-token-controller.ts';
 export { IntegrityController } from './integrity-controller.ts';

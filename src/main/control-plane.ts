@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { clockJumpedFinding, storeDamagedFinding, historyDivergedFinding } from '../alarms/index.ts';
-import { IntegrityController } from '../alarms/runtime.ts';
+import { AdminTokenController, IntegrityController } from '../alarms/runtime.ts';
 import { AGENT_CERTIFICATES, AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, hashSecret, Metrics, type Server } from '../api/runtime.ts';
@@ -151,7 +151,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const parts = new RunnerGroups(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...runtime.controllers(), integrity],
+    [...runtime.controllers(), integrity, new AdminTokenController({ journal, clock, log })],
   );
   const stop = async (): Promise<void> => {
     await server.close();

@@ -1,0 +1,26 @@
+// The alarm that nobody can administer the fleet any more. A fleet that never had an admin token is at its first start: that is told by its
+// readiness, and no alarm.
+import { hadAdmin, hasAdmin } from '../access/index.ts';
+import type { Change, FleetReader } from '../fleet/index.ts';
+import type { ReasonSentences } from '../operations/index.ts';
+import { ALARM, alarmId, clearAlarm, raiseAlarm } from './model.ts';
+
+const NO_ADMIN_TOKEN = 'no-admin-token';
+const ALARM_ID = alarmId(NO_ADMIN_TOKEN, 'fleet');
+
+export function planAdminAlarm(fleet: FleetReader, nowMs: number): Change[] {
+  if (hasAdmin(fleet, nowMs)) return clearAlarm(fleet, ALARM_ID);
+  // Tokens are forgotten some time after their end; what stands by then goes on standing.
+  if (!hadAdmin(fleet)) return [];
+  return raiseAlarm(fleet, ALARM_ID, { severity: 'critical', reason: { code: NO_ADMIN_TOKEN }, sinceMs: nowMs });
+}
+
+/** Whether the first start is over: there is or was somebody who could administer the fleet. */
+export function isFirstStartOver(fleet: FleetReader, nowMs: number): boolean {
+  return hasAdmin(fleet, nowMs) || hadAdmin(fleet) || fleet.get(ALARM, ALARM_ID) !== undefined;
+}
+
+export const adminTokenSentences: ReasonSentences = {
+  [NO_ADMIN_TOKEN]: () =>
+    'Every admin token of the fleet has ended: nobody can make tokens, change settings or add sites. Start the server that decides anew: it makes an admin token in its data folder when there is none ("muster serve --new-admin-token").',
+};
