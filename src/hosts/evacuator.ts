@@ -101,6 +101,8 @@ export interface Evacuator {
   readonly dependsOn: readonly Index<string, never>[];
   /** Its tenants that are moving off the host now: they count against the budgets. */
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
+  /** Whether a host that comes back has to wait for what is leaving it now; without it, it never has to. */
+  readonly holdsRecover?: (fleet: FleetReader, host: string) => boolean;
   /**
    * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together. The hosts are
    * tombstoned in the trial already, which belongs to this plan. In steps of well below a millisecond, so that other deciders run in
