@@ -1,5 +1,5 @@
 // What it takes to say what should be on one host's switch: its view composed, compiled and held against what is there, in a fleet
-// of a thousand hosts. And how far one change goes: whoever is not told composes nothing.
+// of a thousand hosts. And how far one change goes: for a host that is not affected nothing is composed.
 import { affectedHosts, composeView } from '../src/agent/server/compose-view.ts';
 import { compile, readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../src/dataplane/index.ts';
 import { portName } from '../src/dataplane/switch/derived-ids.ts';

@@ -101,7 +101,7 @@ async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expecte
 
 function routesBy(): (path: string) => Route {
   const routes = [
-    ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain }),
+    ...scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain, scopes: PROGRAM }),
     ...joinRoutes(),
     scaleOutRoute,
     ...restconfRoutes({ evacuators: EVACUATORS, explain }),

@@ -28,7 +28,7 @@ export class InstantAgents {
 
   /** Until the answer is called; it waits for what has begun. */
   start(): () => Promise<void> {
-    const stop = this.#journal.onCommit((_commit, applied) => this.#look(applied));
+    const stop = this.#journal.onCommit(({ applied }) => this.#look(applied));
     return async () => {
       stop();
       await Promise.all(this.#answering);

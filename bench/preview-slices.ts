@@ -56,13 +56,18 @@ function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
 
 async function run(scope: Scope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
-  const routes = scaleInRoutes({ evacuators: EVACUATORS, touchedBy: computeRemovalImpact, explain: PROGRAM.explain });
+  const routes = scaleInRoutes({
+    evacuators: EVACUATORS,
+    touchedBy: computeRemovalImpact,
+    explain: PROGRAM.explain,
+    scopes: PROGRAM,
+  });
   const preview = routes.find(({ path }) => path.endsWith('/preview'));
   const previewed = async (name: string, hosts: readonly string[]): Promise<Figure> => {
     const pieces = await medianRound(scope, () => measureSlices(fleet, preview, { body: { hosts } }));
     return pieceFigure(name, pieces, `; in one go: ${Math.round(unslicedMs(fleet, hosts))} ms`);
   };
-  // All hosts of one segment: no instance has anywhere to go, and each is told why.
+  // All hosts of one segment: no instance has anywhere to go, and each gets the reason.
   const segment = Array.from({ length: HOSTS / SEGMENTS }, (_, nth) => sampleHostId(nth * SEGMENTS));
   const figures = [
     await previewed('preview-piece-100', leavers(100)),
@@ -72,7 +77,7 @@ async function run(scope: Scope): Promise<Figure[]> {
   const full = loadedScaleInFleet({ hosts: FULL_HOSTS, instances: INSTANCES, services: FULL_HOSTS });
   const [tenants] = tenantRoutes({ evacuators: EVACUATORS, explain: PROGRAM.explain });
   const call = { params: { id: sampleHostId(0) }, query: { limit: 1000 } };
-  const report = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them told`;
+  const report = `; ${INSTANCES / FULL_HOSTS} instances on the host, the first 1000 of them explained`;
   figures.push(
     pieceFigure('tenants-piece', await medianRound(scope, () => measureSlices(full, tenants, call)), report),
   );

@@ -29,7 +29,7 @@ export const DATABASE_FILE = 'muster.db';
 const CHANGES_AT_ONCE = 1000;
 const LONG_AGO_MS = Date.UTC(2025, 0, 1);
 
-/** The same text for the same id: whoever plays the client knows it without being told. */
+/** The same text for the same id: whoever plays the client computes it as well. */
 export function seededSecret(tokenId: string): string {
   return secretText(tokenId, secretPart(tokenId));
 }

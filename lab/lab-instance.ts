@@ -1,4 +1,4 @@
-// Instances of the lab that no agent made: namespaces plugged into a host. What puts their ports on the switch is somebody else's.
+// Instances of the lab that no agent made: namespaces plugged into a host. Their ports are put on the switch by other files.
 import {
   instanceNamespace,
   plugCommands,

@@ -46,7 +46,7 @@ export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
   return { good: problems.length === 0, problems, ...counts, overruns, unstable, longestGapMs: gapsIn(results) };
 }
 
-/** Whether the machine itself dropped as many packets as were lost: then nobody can tell who lost them. */
+/** Whether the machine itself dropped as many packets as were lost: then it is unknown who lost them. */
 export function mayBeOverruns({ echo, push, ping, overruns }: Verdict): boolean {
   const lost = echo.forwardLost + echo.returnLost + push.lost + ping.lost;
   return lost > 0 && lost <= overruns;

@@ -77,7 +77,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'elected-by-majority',
   'forced-out-while-disconnected',
   'handover-another-target',
-  'handover-given-up',
+  'handover-abandoned',
   'handover-host-stays',
   'handover-service-gone',
   'handover-superseded',
@@ -126,7 +126,7 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'failover-to-the-old-host':
     'needs a target that dies in the seconds after a switch: src/election/handover/operation.test.ts',
   'handover-orphan': 'needs an operation that ends without a word: src/election/handover/operation.test.ts',
-  'leave-given-up':
+  'leave-timed-out':
     'needs an agent that is connected and answers nothing for minutes: src/hosts/scale-in/leave.test.ts',
   'something-came-while-it-left': 'nothing is placed on a host that leaves: src/hosts/scale-in/end.test.ts',
   'switch-identity-shared': 'needs a switch that was copied: src/agent/node/switch/switch.test.ts',

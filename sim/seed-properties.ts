@@ -3,5 +3,5 @@
 /** The judgements of the workloads themselves. */
 export const AT_REST =
   'once all has healed: work is finished or waits for a true reason, machines are as they should be';
-export const ANSWERED = 'never: somebody is not answered';
+export const ANSWERED = 'never: a request is not answered';
 export const NO_LEFTOVERS = 'once everything is deleted: nothing is left of it anywhere';

@@ -1,5 +1,5 @@
 // A process full of simulated agents, over real HTTP. Their credentials are those that the store was seeded with, so none
-// of them has to join. It tells now and then how many have a view from the server.
+// of them has to join. It reports now and then how many have a view from the server.
 import { MemoryDisk, runSimulatedAgents } from '../../src/agent/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';

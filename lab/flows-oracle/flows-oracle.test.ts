@@ -78,7 +78,7 @@ test('what-was-written-in-other-words-is-the-same', () => {
   expect(findDifferences(should, dumped)).toEqual({ missing: [], unexpected: [] });
 });
 
-test('what-is-missing-and-what-is-left-are-told-apart', () => {
+test('what-is-missing-and-what-is-left-are-distinguished', () => {
   const flow = { table: 1, priority: 2, cookie: cookie('3'), match: 'arp', actions: 'drop' };
   const should = { flows: [flow, { ...flow, table: 2 }], groups: [{ id: 1, type: 'all', buckets: [] }] };
   const dumped = { flows: [flow, { ...flow, table: 2, actions: 'NORMAL' }], groups: [] };

@@ -123,14 +123,14 @@ ovsSuite('lifecycle', () => {
     expect(await alive.host(1).vsctl('list-br')).toBe('br-phy\n');
   });
 
-  test('a-lab-that-is-given-up-while-it-comes-up-leaves-nothing', async () => {
+  test('a-lab-that-is-stopped-while-it-comes-up-leaves-nothing', async () => {
     const stop = new AbortController();
     const said: string[] = [];
     const say = (line: string): void => {
       said.push(line);
-      if (line.includes('is up')) stop.abort(new Error('given up'));
+      if (line.includes('is up')) stop.abort(new Error('stopped'));
     };
-    await expect(Underlay.start({ hosts: 6, say, signal: stop.signal })).rejects.toThrow('given up');
+    await expect(Underlay.start({ hosts: 6, say, signal: stop.signal })).rejects.toThrow('stopped');
     expect(said.filter((line) => line.includes('is up')).length).toBeLessThan(6);
     const [, id = ''] = /lab (\w{4}) begins/.exec(said.join('\n')) ?? [];
     expect(id).not.toBe('');

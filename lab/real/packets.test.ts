@@ -16,7 +16,7 @@ const NAT = 'nat:edge';
 const GATEWAYS = ['10.0.0.1', '2001:db8:1::1'];
 const EVERYWHERE = [...GATEWAYS, OUTSIDE.address, OUTSIDE.address6];
 
-/** Everything that a DHCP client of somebody else's makes of what it is told; it has the address after it. */
+/** Everything that a DHCP client of another project makes of its answer; it has the address after it. */
 async function leaseIn(namespace: string): Promise<Record<string, string>> {
   const folder = await mkdtemp(join(tmpdir(), 'mu-dhcp-'));
   try {
@@ -45,7 +45,7 @@ ovsSuite('packets', () => {
     await fleet?.close();
   });
 
-  /** Nothing is lost; a machine that loses packets by itself is told of, and counted apart. */
+  /** Nothing is lost; a machine that loses packets by itself is reported, and counted apart. */
   async function losesNothing(context: TestContext, trial: Trial): Promise<void> {
     const outcome = await runTrial(trial);
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
@@ -173,7 +173,7 @@ ovsSuite('packets', () => {
     expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
-  test('dataplane-11: a-switch-that-only-sends-is-killed-and-started-again, and-nobody-is-elected', async () => {
+  test('dataplane-11: a-switch-that-only-sends-is-killed-and-started-again, and-no-host-is-elected', async () => {
     const { designated, standby, epoch } = await fleet.service(NAT);
     const sends = fleet.underlay.hosts.find(({ names }) => ![designated?.host, standby].includes(names.name));
     const part = { host: sends!.names.number, part: 'ovs-vswitchd' } as const;
@@ -185,7 +185,7 @@ ovsSuite('packets', () => {
     expect(await fleet.service(NAT)).toMatchObject({ designated, epoch });
   });
 
-  test('dataplane-11: a-switch-that-is-killed-and-started-again-gets-everything-back, and-nobody-is-elected', async () => {
+  test('dataplane-11: a-switch-that-is-killed-and-started-again-gets-everything-back, and-no-host-is-elected', async () => {
     const at = await fleet.designated(NAT);
     const part = { host: at, part: 'ovs-vswitchd' } as const;
     // As an operator does it who restarts switches: for longer than three heartbeats its host is lost to the others.
@@ -199,7 +199,7 @@ ovsSuite('packets', () => {
     expect(await fleet.designated(NAT)).toBe(at);
   });
 
-  test('dataplane-10: what-somebody-took-away-changed-or-added-is-put-right', async () => {
+  test('dataplane-10: flows-that-another-program-removed-changed-or-added-are-put-right', async () => {
     const host = fleet.underlay.host(1);
     await host.ofctl('del-flows', 'br-int', 'table=20');
     await host.ofctl('mod-flows', 'br-int', 'table=5,actions=drop');
@@ -213,7 +213,7 @@ ovsSuite('packets', () => {
     expect(await fleet.waitForConvergence()).toEqual([]);
   });
 
-  test('a-host-that-one-watcher-alone-does-not-hear-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
+  test('a-host-to-which-BFD-is-down-at-one-peer-alone-is-not-replaced, and-that-one-sends-to-the-standby', async () => {
     await fleet.untilBfdUp();
     const { designated, standby = '', epoch } = await fleet.service(NAT);
     const cutOff = fleet.instances.find(({ host }) => ![designated?.host, standby].includes(`h${host}`));
@@ -224,7 +224,7 @@ ovsSuite('packets', () => {
     );
     expect(await unreached(cutOff!.namespace, [OUTSIDE.address])).toEqual([]);
     expect(await translated(Number(standby.slice(1)), cutOff!.addresses)).toBe(true);
-    // It has said so, and the server has heard it, long before.
+    // It has reported so long before, and the server has the report.
     await setTimeout(2000);
     expect(await fleet.service(NAT)).toMatchObject({ designated: { host: designated?.host }, standby, epoch });
     await heal();
@@ -239,7 +239,7 @@ ovsSuite('packets', () => {
     const staying = fleet.instances.filter(({ host }) => host !== lost);
     const event = async (): Promise<void> => {
       await Promise.all(parts.map((part) => fleet.muster.kill(part)));
-      await fleet.until('nobody else is designated', async () =>
+      await fleet.until('no other host is designated', async () =>
         (await fleet.designated(NAT)) === lost ? undefined : true,
       );
     };

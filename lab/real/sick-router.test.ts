@@ -15,7 +15,7 @@ ovsSuite('a sick router', () => {
     await fleet?.close();
   });
 
-  test('scale-in-sick: healthy-services-and-instances-leave-beside-a-sick-one, everybody-is-told-why-it-stays, recover-ends-it, and-no-packet-is-lost', async (context) => {
+  test('scale-in-sick: healthy-services-and-instances-leave-beside-a-sick-one, the-reason-why-it-stays-is-shown, recover-ends-it, and-no-packet-is-lost', async (context) => {
     const outcome = await leaveBesideSickRouter(fleet);
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
     expect(outcome.kind === 'failed' ? outcome.problems : []).toEqual([]);

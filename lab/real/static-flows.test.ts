@@ -82,7 +82,7 @@ ovsSuite('by-hand', () => {
     expect(outcome).toMatchObject({ kind: 'passed', verdict: { problems: [], tcp: { connections: 2, broken: 0 } } });
   });
 
-  test('links-that-come-and-go-on-a-host-while-its-flows-change-cost-nobody-a-packet', async (context) => {
+  test('links-that-come-and-go-on-a-host-while-its-flows-change-lose-no-packet', async (context) => {
     const host = underlay.host(1);
     const link = (...words: readonly string[]): Promise<string> => host.exec('ip', 'link', ...words);
     const event = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// When hosts cease to hear another one, as their switches say it.
+// When BFD to a host goes down at its peers, as their switches say it.
 import { bfdPortName } from '../../src/dataplane/switch/derived-ids.ts';
 import { OvsdbClient } from '../../src/dataplane/ovs/ovsdb/client-driver.ts';
 import type { Monitor } from '../../src/dataplane/ovs/ovsdb/monitor.ts';
@@ -25,7 +25,7 @@ export class BfdMonitor {
       const client = new OvsdbClient({ address: names.database, clock: realClock, random: Math.random });
       bfd.#clients.push(client);
       const monitor = await client.monitor('Open_vSwitch', TABLES);
-      if (!isBfdUp(monitor, port)) throw new Error(`${names.name} does not hear ${host}`);
+      if (!isBfdUp(monitor, port)) throw new Error(`${names.name} has BFD to ${host} down`);
       monitor.onChange(() => {
         if (!isBfdUp(monitor, port) && !bfd.#missed.has(names.name)) bfd.#missed.set(names.name, Date.now());
       });

@@ -155,7 +155,7 @@ export class Fleet {
 
   /** The host that does a service. */
   async designated(service: string): Promise<number> {
-    return this.until(`nobody does ${service}`, async () => {
+    return this.until(`${service} is not served`, async () => {
       const { designated, handover } = await this.service(service);
       return handover === undefined && designated !== undefined ? Number(designated.host.slice(1)) : undefined;
     });
@@ -169,7 +169,7 @@ export class Fleet {
     await this.muster.muster('settings', 'set', ELECTION.name, JSON.stringify({ ...ELECTION.defaultValue, ...some }));
   }
 
-  /** The ports by which a host does not hear who is at their other end, or not yet. */
+  /** The ports of a host whose BFD is down, or not up yet. */
   async listBfdDownPorts(host: LabHost): Promise<readonly string[]> {
     const shown = await host.vsctl('--format=json', '--columns=name,bfd_status', 'find', 'interface', 'type=geneve');
     const { data } = JSON.parse(shown) as { readonly data: readonly (readonly [string, unknown])[] };
@@ -184,10 +184,10 @@ export class Fleet {
     return new Set(lost.map(({ id, doc }) => `${id} ${doc?.epoch}`)).size;
   }
 
-  /** Resolves when all hear all those that they listen for. */
+  /** Resolves when BFD is up at all hosts to all their peers. */
   async untilBfdUp(): Promise<void> {
     for (const host of this.underlay.hosts) {
-      await this.until(`${host.names.name} does not hear all`, async () =>
+      await this.until(`${host.names.name} has BFD down to some peers`, async () =>
         (await this.listBfdDownPorts(host)).length === 0 ? true : undefined,
       );
     }
@@ -215,7 +215,7 @@ export class Fleet {
   async moveWithOneLate(service: string, to: number): Promise<void> {
     const from = await this.designated(service);
     const late = this.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to);
-    if (late === undefined) throw new Error(`nobody but h${from} and h${to} is there`);
+    if (late === undefined) throw new Error(`no host but h${from} and h${to} is there`);
     const turnsLate = this.muster.pauseAgentDuring(late, async () => {
       await this.until(`${service} is not switched`, async () =>
         (await this.service(service)).handover?.phase === 'switched' ? true : undefined,
@@ -271,7 +271,7 @@ export class Fleet {
       readonly view: { readonly host: string; readonly parts: Record<string, unknown> };
     };
     const shown = readDataplaneView(view.host, view.parts);
-    if (shown === undefined) throw new Error(`${view.host} is not told of its switch`);
+    if (shown === undefined) throw new Error(`the view of ${view.host} has nothing of its switch`);
     const { contents } = compile(shown, { nextHop });
     const flows = contents.flows.map((flow) => ({
       ...flow,

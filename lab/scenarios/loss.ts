@@ -42,7 +42,7 @@ async function lose(fleet: Fleet, what: What): Promise<Loss> {
   try {
     const killedMs = Date.now();
     await Promise.all(PARTS[what].map((part) => fleet.muster.kill({ host: lost, part })));
-    const sinceMs = await fleet.until('nobody else is designated', async () => {
+    const sinceMs = await fleet.until('no other host is designated', async () => {
       const { designated } = await fleet.service(SERVICE);
       return designated !== undefined && designated.host !== `h${lost}` ? designated.sinceMs : undefined;
     });
@@ -134,9 +134,9 @@ async function lossesAtMuster(what: What, { say, signal }: ScenarioRun): Promise
   }
 }
 
-/** Somebody is there to take over, and everybody would notice. */
+/** A standby is there, and all peers have BFD sessions. */
 async function untilRedundant(fleet: Fleet): Promise<void> {
-  await fleet.until('nobody stands by', async () => (await fleet.service(SERVICE)).standby);
+  await fleet.until('there is no standby', async () => (await fleet.service(SERVICE)).standby);
   await fleet.untilBfdUp();
   const ready = await fleet.waitForConvergence();
   if (ready.length > 0) throw new Error(ready.join('; '));

@@ -10,7 +10,7 @@ import type { Scenario } from './scenario.ts';
 
 const HOSTS = 3;
 const FLOWS = 100_000;
-/** Nothing of Muster's is in it: these flows are somebody else's. */
+/** Nothing of Muster's is in it: these flows are another program's. */
 const TABLE = 200;
 const GAP_MS = 250;
 

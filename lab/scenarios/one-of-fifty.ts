@@ -24,7 +24,7 @@ export const oneOfFifty: Scenario = {
     try {
       // This is about what is cleared away. Ten heartbeats a second of fifty switches would take three quarters of two cores.
       await fleet.setElection({ bfdIntervalMs: 1000 });
-      // Everybody has a tunnel with everybody: all the others have something to clear away.
+      // A full mesh of tunnels: all the others have something to clear away.
       await fleet.muster.muster('transport-zones', 'edit', 'default', '--mesh', 'full');
       const leaving = await fleet.designated('nat:edge');
       const staying = fleet.instances.filter(({ host }) => host !== leaving).slice(0, SENDERS);
@@ -59,7 +59,7 @@ export const oneOfFifty: Scenario = {
   },
 };
 
-/** From the moment in which the others are told until the last of them has read back that it has nothing of the host any more. */
+/** From the commit that removes the host until the last of them has read back that it has nothing of the host any more. */
 async function measureCleanUpMs({ muster }: Fleet, name: string): Promise<number> {
   let reportedAtMs: number | undefined;
   const deadlineMs = performance.now() + PATIENCE_MS;

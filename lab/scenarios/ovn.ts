@@ -166,7 +166,7 @@ export class Ovn {
       });
     }
     for (const host of this.underlay.hosts.slice(1)) {
-      await this.#until(`${host.names.name} does not hear the gateway`, async () => {
+      await this.#until(`${host.names.name} has BFD to the gateway down`, async () => {
         const columns = ['--bare', '--columns=bfd,bfd_status', 'find', 'interface', 'options:remote_ip=172.16.0.1'];
         const shown = await host.vsctl(...columns);
         return shown.includes('min_rx=100') && shown.includes('forwarding=true') && shown.includes('state=up');

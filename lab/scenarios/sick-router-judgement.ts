@@ -1,7 +1,7 @@
 // What two scale-ins of one host say, the second beside a router whose next hop outside does not answer: whether the healthy services and
-// the instances left as before, whether everybody is told why the sick one does not, and whether the host came back with it.
+// the instances left as before, whether every answer says why the sick one does not, and whether the host came back with it.
 
-/** One `scale-in start`, watched until everything that can leave has left, or nobody waits any longer. */
+/** One `scale-in start`, watched until everything that can leave has left, or the wait has timed out. */
 export interface Departure {
   /** What was there and had to leave: services by id, instances by name. */
   readonly services: readonly string[];

@@ -1,5 +1,5 @@
 // A host leaves with three healthy routers and one whose next hop outside does not answer, so that no other host can prepare it. The
-// healthy ones and all instances leave as they do without it; everybody is told why it does not; and the host comes back at once.
+// healthy ones and all instances leave as they do without it; every answer says why it does not; and the host comes back at once.
 import { setTimeout } from 'node:timers/promises';
 import { mayBeHeldUp } from '../oracle.ts';
 import { runTrial, type Outcome } from '../trial.ts';
@@ -18,7 +18,7 @@ import {
 const HOSTS = 3;
 const LEAVING = 'h1';
 const LEAVING_NUMBER = 1;
-/** Nobody in the network outside has it. */
+/** No machine in the external network has it. */
 const SILENT_GATEWAY = '203.0.113.1';
 const SICK = 'nat:sick';
 const REASON = `next hop ${SILENT_GATEWAY} does not answer`;
@@ -229,7 +229,7 @@ async function toOutcome(fleet: Fleet, outcome: Outcome, ran: SickRun): Promise<
   const lost = outcome.kind === 'failed' ? outcome.problems : [];
   const problems = [...lost, ...found];
   const verdict = outcome.kind === 'machine-too-busy' ? outcome.tries.at(-1) : outcome.verdict;
-  // Nobody is lost here. A host that was taken for lost gave its services away, and then none of this can be compared.
+  // No host is lost here. A host that was taken for lost loses its services, and then none of this can be compared.
   if (problems.length > 0 && verdict !== undefined && mayBeHeldUp(verdict) && (await fleet.countFailovers()) > 0)
     return { kind: 'machine-too-busy', tries: [verdict], figures };
   if (problems.length === 0 || verdict === undefined) return { ...outcome, figures };

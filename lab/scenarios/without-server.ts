@@ -1,4 +1,4 @@
-// Nobody decides anything for a minute: the server is killed under load. Nothing is lost, nothing on any switch is written anew, and
+// No server for a minute: it is killed under load. Nothing is lost, nothing on any switch is written anew, and
 // whoever was designated still is when the server is back.
 import { setTimeout } from 'node:timers/promises';
 import { runTrial } from '../trial.ts';

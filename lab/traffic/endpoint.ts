@@ -1,4 +1,4 @@
-// The lab's end of a traffic program: starts it in a namespace, tells it what to do, hears what came of it.
+// The lab's end of a traffic program: starts it in a namespace, sends it commands and receives the results.
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { endChild } from '../../test/end-child.ts';

@@ -1,4 +1,4 @@
-// The traffic program: runs in a namespace, does what the lab tells it, and ends with it. One for all traffic of a namespace, as
+// The traffic program: runs in a namespace, carries out the lab's commands, and ends with it. One for all traffic of a namespace, as
 // processes are dear on a small machine.
 import { setTimeout } from 'node:timers/promises';
 import type { Answer, Call, ClientFlow, Task } from './messages.ts';

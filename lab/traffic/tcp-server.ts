@@ -33,7 +33,7 @@ export class TcpServer {
 
   #take(socket: Socket): void {
     const over = new AbortController();
-    socket.on('error', () => undefined); // the asking end tells of it
+    socket.on('error', () => undefined); // the client's end reports it
     socket.on('close', () => over.abort());
     let head = '';
     let served: ServedFlowState | undefined;

@@ -9,7 +9,7 @@ import { lookUpLiteral, RECEIVE_BYTES } from './udp-socket.ts';
 
 const WARM_UP_EVERY_MS = 100;
 const WARM_UP_PATIENCE_MS = 20_000;
-/** A few tell when it was. */
+/** A few show when it was. */
 const LOST_REPORTED_MAX = 20;
 
 /** A flow at the asking end: prepared, begun, ended. */

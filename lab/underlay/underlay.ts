@@ -13,9 +13,9 @@ const HOSTS_AT_ONCE = 4;
 
 export interface UnderlayOptions {
   readonly hosts: number;
-  /** Hears of progress. */
+  /** Called with progress. */
   readonly say?: (line: string) => void;
-  /** Gives up a lab that is not up yet. */
+  /** Stops a lab that is not up yet. */
   readonly signal?: AbortSignal;
 }
 

@@ -13,13 +13,14 @@ export const KEPT_NAMES: readonly KeptName[] = [
   { name: 'asked', paths: ['src/scheduler/report/'], reason: 'a fact of reports in stored faults of instances' },
   {
     name: 'asked',
-    paths: ['src/api/audit/'],
+    paths: ['src/api/audit/', 'test/attacks/name-probing.test.ts'],
     reason: 'a field of the lines in files of refusals, and of the audit trail',
   },
   { name: 'unheard', paths: ['src/election/migrations.ts'], reason: 'a reason code in stores of 0.1.0' },
+  { name: 'heard', paths: ['src/election/migrations.ts'], reason: 'a fact of reasons in stores of 0.1.0' },
   {
     name: 'handOver',
-    paths: ['src/dataplane/', 'src/election/', 'test/api/former-store.test.ts'],
+    paths: ['src/dataplane/view/', 'src/election/', 'test/agent/link-contract.ts', 'test/api/former-store.test.ts'],
     reason:
       'a field of services in stores of 0.1.0 and in the agent protocol, mapped in election/migrations.ts and dataplane/view/wire-words.ts',
   },

@@ -2,6 +2,7 @@
 import { relative, resolve, sep } from 'node:path';
 import type { RuleTester } from 'oxlint/plugins-dev';
 import { fileNameProblem } from './file-names.ts';
+import { functionNameProblem } from './function-names.ts';
 import { directionProblem, purityProblem, type Import } from './imports.ts';
 import { placeOf, type Place } from './place.ts';
 import { globalProblem, isHeldToPurity } from './purity.ts';
@@ -101,6 +102,44 @@ const vocabulary: Rule = {
   },
 };
 
+/** Where a function gets its name. What implements a member is named by the type that declares it. */
+const functionName: Rule = {
+  create(context) {
+    const from = place(context);
+    const check = (name: { readonly type: string } | null, isMember: boolean): void => {
+      if (name === null || !isName(name)) return;
+      const message = functionNameProblem(from, name.name, isMember);
+      if (message !== undefined) context.report({ message, node: name });
+    };
+    return {
+      FunctionDeclaration: (node) => check(node.id, false),
+      VariableDeclarator: (node) => {
+        if (isFunction(node.init)) check(node.id, false);
+      },
+      MethodDefinition: (node) => {
+        if (node.kind === 'method' && !node.computed) check(node.key, true);
+      },
+      PropertyDefinition: (node) => {
+        if (isFunction(node.value) && !node.computed) check(node.key, true);
+      },
+      TSMethodSignature: (node) => {
+        if (node.kind === 'method' && !node.computed) check(node.key, true);
+      },
+      TSPropertySignature: (node) => {
+        if (node.typeAnnotation?.typeAnnotation.type === 'TSFunctionType' && !node.computed) check(node.key, true);
+      },
+    };
+  },
+};
+
+function isName(node: { readonly type: string }): node is Named {
+  return node.type === 'Identifier' || node.type === 'PrivateIdentifier';
+}
+
+function isFunction(node: { readonly type: string } | null): boolean {
+  return node !== null && (node.type === 'ArrowFunctionExpression' || node.type === 'FunctionExpression');
+}
+
 /** Known globals are variables without a definition; unknown ones (Node's) are references that nothing resolves. */
 function globalReferences(scope: Scope | null): Identifier[] {
   if (scope === null) return [];
@@ -142,12 +181,18 @@ const NAMED_BY_KEY = new Set([
   'TSPropertySignature',
 ]);
 
-/** A name that other code refers to: of a type, a function, a member, or a constant of the file. */
+/** A name that other code refers to: of a type, a function, a member, a property, or a constant of the file. */
 function isDeclaredName(node: Named): boolean {
   const parent = node.parent as Declaring;
   if (NAMED_BY_KEY.has(parent.type)) return parent.key === node && parent.computed !== true;
+  if (parent.type === 'Property') return isKeyOfObject(parent, node);
   if (!NAMED_BY_ID.has(parent.type) || parent.id !== node) return false;
   return parent.type !== 'VariableDeclarator' || isOfFile(parent);
+}
+
+/** Of an object that is made, not of one that is taken apart. A shorthand makes a property of the name as well. */
+function isKeyOfObject(property: Declaring, node: Named): boolean {
+  return property.parent?.type === 'ObjectExpression' && property.key === node && property.computed !== true;
 }
 
 function isOfFile(declarator: Declaring): boolean {
@@ -162,6 +207,7 @@ const plugin: { meta: { name: string }; rules: Record<string, Rule> } = {
     'pure-imports': importRule(purityProblem),
     'pure-globals': pureGlobals,
     'file-name': fileName,
+    'function-name': functionName,
     vocabulary,
   },
 };

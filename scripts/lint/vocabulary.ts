@@ -8,7 +8,12 @@ interface RetiredWord {
   readonly use: string;
   /** `declared`: names that other code refers to, and file names. Local variables and parameters may be called so. */
   readonly where: 'everywhere' | 'declared';
+  /** Where it is retired; undefined for the whole project. */
+  readonly paths?: readonly string[];
 }
+
+/** Modules that have nothing to do with agents' views. */
+const REPRESENTING = ['src/access/', 'src/api/'];
 
 export const RETIRED_WORDS: readonly RetiredWord[] = [
   retired('desk', 'gateway (of agents) or responder (of packets)'),
@@ -55,13 +60,18 @@ export const RETIRED_WORDS: readonly RetiredWord[] = [
   retired('asked', 'request, or requested', 'declared'),
   retired('told', 'report, answer or refusal', 'declared'),
   retired('heard', 'received, connected or BFD up', 'declared'),
+  { ...retired('view', 'representation (a view is what an agent gets)'), paths: REPRESENTING },
+  { ...retired('views', 'representations (a view is what an agent gets)'), paths: REPRESENTING },
 ];
 
 /** What is wrong with a name, and what to say instead. Undefined means that it is fine. */
 export function vocabularyProblem(path: string, name: string, isDeclared: boolean): string | undefined {
   const words = ` ${wordsOf(name).join(' ')} `;
   const found = RETIRED_WORDS.find(
-    (one) => (isDeclared || one.where === 'everywhere') && words.includes(` ${one.words} `),
+    (one) =>
+      (isDeclared || one.where === 'everywhere') &&
+      (one.paths?.some((prefix) => path.startsWith(prefix)) ?? true) &&
+      words.includes(` ${one.words} `),
   );
   if (found === undefined || isKept(path, name)) return undefined;
   return `"${name}" has a retired word (${found.words}). The field says: ${found.use}. See docs/glossary.md.`;

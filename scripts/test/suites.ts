@@ -19,7 +19,7 @@ export interface SuiteRun {
   readonly stop: AbortSignal;
 }
 
-/** A test that hangs does not hear of the cancellation; after this its process is ended. */
+/** A test that hangs does not notice the cancellation; after this its process is ended. */
 const CANCEL_GRACE_MS = 2000;
 const HANG_CHECK_MS = 1000;
 

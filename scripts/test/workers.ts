@@ -8,7 +8,7 @@ export function killWorkers(): void {
   for (const pid of childrenOfThisProcess()) if (commandOf(pid).includes(WORKER)) killProcess(pid);
 }
 
-/** Linux tells them by thread. Elsewhere there is no such folder, and a spinning file has to be ended by hand. */
+/** Linux shows them by thread. Elsewhere there is no such folder, and a spinning file has to be ended by hand. */
 function childrenOfThisProcess(): number[] {
   return globSync('/proc/self/task/*/children')
     .flatMap((path) => readFileSync(path, 'utf8').trim().split(' '))

@@ -13,7 +13,9 @@ export const agentsForward: Checker = {
         const before = highest.get(machine);
         if (call === undefined || isWipeWithoutView(call)) return;
         if (before !== undefined && isOlder(call.stamp, before)) {
-          violated(`${machine.name} was told ${call.what} of ${stampText(call.stamp)} after ${stampText(before)}`);
+          violated(
+            `${machine.name} was called with ${call.what} of ${stampText(call.stamp)} after ${stampText(before)}`,
+          );
         }
         // The result of a task of an earlier view may still be reported; an earlier view may not be applied.
         if (call.what === 'view') highest.set(machine, call.stamp);

@@ -34,7 +34,7 @@ export const portsIntended: Checker = {
 };
 
 export const eventsGenuine: Checker = {
-  name: 'never: an event is written down that the back end did not tell of this binding',
+  name: 'never: an event is recorded that the back end did not send for this binding',
   watch: ({ network }, violated) => ({
     onApplied: (_truth, applied) => {
       for (const { kind, after } of applied) {

@@ -9,7 +9,7 @@ import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 import { isInScope } from './machines.ts';
 
-/** In these states its user has given up its disk, or it starts anew without it. */
+/** In these states its user has released its disk, or it starts anew without it. */
 const RELINQUISHED_STATES: readonly Instance['state'][] = ['deleting', 'shelving', 'shelved', 'building'];
 
 /**
@@ -65,7 +65,7 @@ export const onlyCopyKept: Checker = {
   },
 };
 
-/** A removal by force carries a reason. In every other case the operator is told of the instance first. */
+/** A removal by force carries a reason. In every other case the operator was shown the instance first. */
 export const removedWithoutOnlyCopy: Checker = {
   name: 'never: a host is removed on evidence while it has the only copy of an instance that ran',
   watch: (world, violated) => ({

@@ -46,7 +46,7 @@ export const epochsGrow: Checker = {
 };
 
 export const oneDesignatedHost: Checker = {
-  name: 'never: two hosts are told to do one service',
+  name: 'never: two hosts have a view in which they serve one service',
   watch: (_world, violated) => ({
     onApplied: (truth, applied) => {
       const changed = new Set(serviceChanges(applied).map(({ id }) => id));

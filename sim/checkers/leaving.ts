@@ -81,7 +81,7 @@ export function hostChanges(applied: readonly AppliedChange[]): HostChange[] {
  * operation finds the host removed, and ends.
  */
 export const removedWithTenants: Checker = {
-  name: 'never: something lives on a removed host that nobody works on, or comes to one',
+  name: 'never: something lives on a removed host without an operation that clears it, or comes to one',
   watch: (_world, violated) => ({
     onApplied: (truth, applied, { commit: { revision } }) => {
       for (const { id, was, is } of hostChanges(applied)) {
@@ -116,7 +116,7 @@ function isBusy(truth: FleetReader, instance: string | undefined): boolean {
 }
 
 export const finalizedOnEvidence: Checker = {
-  name: 'never: a host is past the point of no return while something lives there or somebody may be connected',
+  name: 'never: a host is past the point of no return while something lives there or its agent may be connected',
   watch: (_world, violated) => ({
     onApplied: (truth, applied, { commit }) => {
       for (const { id, was, is } of hostChanges(applied)) {
@@ -136,7 +136,7 @@ export const finalizedOnEvidence: Checker = {
 const JOINERS = /^(admin-\d+-join|installer-\d+)$/;
 
 export const rejoinedByOperator: Checker = {
-  name: 'never: a removed host comes back unless somebody joins it',
+  name: 'never: a removed host comes back without a join',
   watch: (_world, violated) => ({
     onApplied: (_truth, applied, { commit }) => {
       for (const { id, was, is } of hostChanges(applied)) {

@@ -16,7 +16,7 @@ type Change = Entry['commit']['changes'][number];
 const PAUSE_TOLERANCE_MS = 6000;
 
 export const downOnlyIfSilent: Checker = {
-  name: 'never: a host is declared down that the holder could hear',
+  name: 'never: a host is declared down whose heartbeats reach the holder',
   watch: (world, violated) => {
     let epochSinceMs = 0;
     let downAfterMs = LIVENESS.defaultValue.downAfterMs;
@@ -79,7 +79,7 @@ export const upOnlyIfHeartbeat: Checker = {
             const silentMs =
               assessedMs - lastHeartbeatMs - world.heartbeats.pausedMs(writer, lastHeartbeatMs, assessedMs);
             if (lastHeartbeatMs === 0 || silentMs >= suspectAfterMs)
-              violated(`${change.id} is up at ${commit.revision}, and was last heard ${silentMs} ms before`);
+              violated(`${change.id} is up at ${commit.revision}, and its last heartbeat was ${silentMs} ms before`);
           }
         }
       },

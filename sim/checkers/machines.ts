@@ -98,7 +98,7 @@ function isClaimed(truth: Fleet, id: string, host: string): boolean {
 const COPIES = { on: 'onMachine', kinds: [CLAIM.name, ITEM.name] } as const;
 
 export const copiesAccounted: Checker = {
-  name: 'never: a copy of an instance on a machine that nobody accounts for',
+  name: 'never: a copy of an instance on a machine that no document accounts for',
   watch: checkOn(COPIES, (world) => {
     const stray = copiesIn(world).find(
       ({ machine, instance, swept }) => !swept && !isClaimed(world.truth, instance.id, machine.name),

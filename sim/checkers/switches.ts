@@ -48,7 +48,7 @@ export function leftoverConnections(world: World, machine: Machine): string[] {
 }
 
 export const removedEverywhere: Checker = {
-  name: 'never: a host is removed, and a switch of somebody else has something of it that is not written down',
+  name: 'never: a host is removed, and the switch of a peer has something of it without a pending clean-up',
   watch: (world, violated) => ({
     onApplied: (truth, applied) => {
       for (const { id, was, is } of hostChanges(applied)) {
@@ -59,7 +59,7 @@ export const removedEverywhere: Checker = {
           const peer = truth.get(HOST, idOf(HOST, machine.name))?.doc;
           if (machine.name === id || peer === undefined || isRemovedOrNew(peer)) continue;
           const [what] = tracesOn(machine, id);
-          // Of the removed host, or whatever that host has from before its own removal: nobody has checked its switch since.
+          // Of the removed host, or whatever that host has from before its own removal: its switch was not checked since.
           const isWritten = [id, machine.name].some(
             (of) => truth.get(PENDING_CLEAN_UP, pendingId(machine.name, of)) !== undefined,
           );

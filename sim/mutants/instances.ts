@@ -55,7 +55,7 @@ export const lateBuildKeepsAll: Mutant = {
   bug: 'a build past its deadline says so and gives nothing back',
   likely: 4,
   scenario: INSTANCES,
-  caughtBy: ['never: a build that was given up holds a claim or ports, and nobody gives them back', ONE_HOST],
+  caughtBy: ['never: a failed or cancelled build holds a claim or ports that no operation releases', ONE_HOST],
   plant: (parts) =>
     withKinds(parts, ['instance-build'], (kind) => ({
       ...kind,
@@ -250,7 +250,7 @@ function withDriver(mutant: Omit<Mutant, 'plant'>, change: (driver: LocalDriver)
 export const portMadeTwice = withDriver(
   {
     name: 'port-made-twice',
-    bug: 'a host that makes ports by itself makes one more than it was told of',
+    bug: 'a host that makes ports by itself makes one more than its task has',
     scenario: INSTANCES,
     likely: 8,
     caughtBy: [portsIntended.name],
@@ -331,7 +331,7 @@ export const eventOfEarlierBinding: Mutant = {
 export const degradedLeftAlone: Mutant = {
   name: 'degraded-left-alone',
   likely: 18,
-  bug: 'nobody looks after instances that run and are not connected',
+  bug: 'instances that run and are not connected get no replug',
   scenario: INSTANCES,
   caughtBy: [AT_REST],
   plant: (parts) => withoutControllers(parts, 'instances'),

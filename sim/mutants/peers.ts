@@ -28,7 +28,7 @@ function plantEndKind(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>):
 
 export const unreachablePeersForgotten: Mutant = {
   name: 'unreachable-peers-forgotten',
-  bug: 'peers that cannot be told of a removal are not written down',
+  bug: 'peers that cannot confirm a removal get no pending clean-up',
   likely: 3,
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
@@ -40,7 +40,7 @@ export const unreachablePeersForgotten: Mutant = {
 
 export const formerZonesForgotten: Mutant = {
   name: 'former-zones-forgotten',
-  bug: 'of a host that goes, only those are told who are in its zone now',
+  bug: 'a removal waits only for peers that are in the zone of the host now',
   scenario: SCALE_IN,
   likely: 8,
   caughtBy: [removedEverywhere.name],
@@ -54,7 +54,7 @@ export const formerZonesForgotten: Mutant = {
 
 export const oldAgentsCountedConverged: Mutant = {
   name: 'old-agents-counted-converged',
-  bug: 'a peer counts as told of a removal whose agent leaves its switch as it is',
+  bug: 'a peer counts as converged on a removal while its agent leaves its switch as it is',
   likely: 6,
   scenario: SCALE_IN,
   // The `views` driver does not trust such an agent either: whoever waits for its convergence waits for ever.

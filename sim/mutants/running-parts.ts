@@ -125,7 +125,7 @@ class TrustingLiveness extends LivenessController {
 
 export const oldHeartbeatsCountInNewTerm: Mutant = {
   name: 'old-heartbeats-count-in-new-term',
-  bug: 'a server that gets the lease again takes every host for heard that it has heard in an earlier term',
+  bug: 'a server that gets the lease again counts heartbeats of an earlier term',
   likely: 5,
   caughtBy: [upOnlyIfHeartbeat.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
@@ -196,7 +196,7 @@ function keepFence(journal: Journal): Journal {
 
 export const gatewayWithoutLease: Mutant = {
   name: 'gateway-without-lease',
-  bug: 'a server that lost the lease goes on hearing agents, and nobody else does',
+  bug: 'a server that lost the lease goes on taking heartbeats, so that the holder gets none',
   caughtBy: [AT_REST],
   plant: (parts) =>
     withRunningPart(parts, AGENT_GATEWAY, (runtime, production) =>

@@ -1,7 +1,7 @@
 // Elections, handovers, drains and removals with one bug each, like those that were once made.
 import { ELECTION_CONTROLLER, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, put, type Change, type FleetReader } from '../../src/fleet/index.ts';
-import { HOST, LIVENESS_CONTROLLER, type Host } from '../../src/hosts/index.ts';
+import { buildPart, HOST, LIVENESS_CONTROLLER, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
 import type { Journal } from '../../src/journal/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
@@ -99,7 +99,7 @@ function skipViewWaits(driver: string, asks: (kind: string) => boolean): Mutant[
 
 export const oldHostRetiredTooSoon: Mutant = {
   name: 'old-host-retired-too-soon',
-  bug: 'the old host lets go of a service before the others have turned to the new one',
+  bug: 'the old host stops a service before the others have changed to the new one',
   scenario: SCALE_IN,
   caughtBy: [makeBeforeBreak.name],
   plant: skipViewWaits('views', (step) => step === 'switch'),
@@ -271,8 +271,9 @@ export const removedStillInViews: Mutant = {
   caughtBy: [removedEverywhere.name, AT_REST, NO_LEFTOVERS],
   plant: (parts) =>
     withViewPart(parts, 'peers', (part) => ({
-      ...part,
-      build: (fleet, host) => [...((part.build(fleet, host) ?? []) as object[]), ...finalizingPeers(fleet, host)],
+      name: part.name,
+      affects: part.affects,
+      build: (fleet, host) => [...((buildPart(part, fleet, host) ?? []) as object[]), ...finalizingPeers(fleet, host)],
     })),
 };
 

@@ -16,7 +16,7 @@ export function wrappedStore(inner: Store, replaced: Partial<Store>): Store {
     renewLease: (request) => inner.renewLease(request),
     releaseLease: (name, epoch) => inner.releaseLease(name, epoch),
     readLease: (name) => inner.readLease(name),
-    awaitVacancy: (name, signal) => inner.awaitVacancy(name, signal),
+    awaitVacancy: (wait) => inner.awaitVacancy(wait),
     close: () => inner.close(),
     ...replaced,
   };

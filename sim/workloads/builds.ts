@@ -1,5 +1,6 @@
 // An operation kind that acts through a driver: it builds things outside the control plane, with a builder that answers late, fails, and
 // refuses an older epoch. It covers what host-join does not use: actions, their answers, retries.
+import { noProject, wholeFleet } from '../../src/access/index.ts';
 import { hideKind } from '../../src/composition/index.ts';
 import { INCARNATION, WORLD } from '../world/parts.ts';
 import { Type } from 'typebox';
@@ -142,7 +143,7 @@ export const builds: Workload = {
     name: 'builds',
     models: () => [{ kinds: [THING] }],
     operationKinds: () => [build],
-    hiddenKinds: [hideKind(THING)],
+    hiddenKinds: [hideKind(THING, { siteOf: wholeFleet, projectOf: noProject })],
     drivers: (runtime) => ({ builder: driver(runtime.get(INCARNATION), runtime.get(WORLD)) }),
   },
   start: (world) => ({ done: work(world), atRest: () => atRest(world) }),

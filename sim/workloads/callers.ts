@@ -2,7 +2,15 @@
 // and the lease changes meanwhile. A stranger with a made-up token tries the same.
 import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
-import { createToken, denyUnlessAuthorized, revokeToken, TOKEN, type Authority } from '../../src/access/index.ts';
+import {
+  createToken,
+  denyUnlessAuthorized,
+  noProject,
+  revokeToken,
+  TOKEN,
+  wholeFleet,
+  type Authority,
+} from '../../src/access/index.ts';
 import { idOf, put, schemaKind, type FleetReader, type Id } from '../../src/fleet/index.ts';
 import { accept, NotHolder, type Outcome } from '../../src/journal/index.ts';
 import { callerTag } from '../checkers/authorised.ts';
@@ -108,7 +116,11 @@ async function serve(life: Incarnation, { tag, token, lateMs }: Sent): Promise<O
 
 export const callers: Workload = {
   name: 'callers',
-  module: { name: 'callers', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hideKind(NOTE)] },
+  module: {
+    name: 'callers',
+    models: () => [{ kinds: [NOTE] }],
+    hiddenKinds: [hideKind(NOTE, { siteOf: wholeFleet, projectOf: noProject })],
+  },
   start: (world) => {
     const holders = ['alice', 'bob'].map((name) => ({ name, holder: new TokenHolder(world, name) }));
     const done = Promise.all([

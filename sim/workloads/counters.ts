@@ -1,5 +1,6 @@
 // The smallest possible workload: counters that many clients increment, and a pool that must not be oversold. Each request leaves a
 // receipt, as an API request with an idempotency key does.
+import { noProject, wholeFleet } from '../../src/access/index.ts';
 import { hideKind } from '../../src/composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, put, remove, schemaKind, type FleetReader, type Index, type Model } from '../../src/fleet/index.ts';
@@ -121,7 +122,11 @@ export const counters: Workload = {
   module: {
     name: 'counters',
     models: () => [model],
-    hiddenKinds: [hideKind(COUNTER), hideKind(RECEIPT), hideKind(CLAIM)],
+    hiddenKinds: [
+      hideKind(COUNTER, { siteOf: wholeFleet, projectOf: noProject }),
+      hideKind(RECEIPT, { siteOf: wholeFleet, projectOf: noProject }),
+      hideKind(CLAIM, { siteOf: wholeFleet, projectOf: noProject }),
+    ],
   },
   start: (world) => {
     const names = Array.from({ length: world.rng.between(4, 8) }, (_, at) => `caller${at + 1}`);

@@ -1,5 +1,6 @@
 // Notes with a time after which they may be forgotten, and the operator who confirms clocks once they are correct again.
 import { Type } from 'typebox';
+import { noProject, wholeFleet } from '../../src/access/index.ts';
 import { acknowledgeAlarm } from '../../src/alarms/integrity.ts';
 import { ALARM } from '../../src/alarms/model.ts';
 import { hideKind } from '../../src/composition/index.ts';
@@ -57,7 +58,11 @@ function overdueNotes(world: World): string[] {
 
 export const expiringNotes: Workload = {
   name: 'expiring-notes',
-  module: { name: 'expiring-notes', models: () => [{ kinds: [NOTE] }], hiddenKinds: [hideKind(NOTE)] },
+  module: {
+    name: 'expiring-notes',
+    models: () => [{ kinds: [NOTE] }],
+    hiddenKinds: [hideKind(NOTE, { siteOf: wholeFleet, projectOf: noProject })],
+  },
   start: (world) => {
     const writers = Array.from({ length: WRITERS }, (_, at) => write(world, world.newOperator(`writer${at + 1}`)));
     return {

@@ -18,7 +18,7 @@ import type { World } from '../world/world.ts';
 
 export function checkHostsAtRest(world: World): string[] {
   const holder = world.servers.find((server) => server.incarnation?.journal.fence !== undefined)?.incarnation;
-  if (holder === undefined) return ['nobody holds the lease although everything has healed'];
+  if (holder === undefined) return ['no server holds the lease although everything has healed'];
   const { fleet } = holder.journal;
   return [
     ...unfinishedOperations(world, fleet, holder.clock.nowMs()),

@@ -34,7 +34,7 @@ import {
 import type { Rng } from '../kernel/rng.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
-import { once, plain, type Decide } from './commands.ts';
+import { once, onceByKey, plain, type Decide } from './commands.ts';
 import {
   drawPhysicalNetworks,
   FLAVORS,
@@ -173,7 +173,7 @@ export class InstanceActions {
         const decision = deleteInstances(fleet, { ids, ...command });
         // Another user deletes them already: this request leaves nothing in the journal, and must not be searched there.
         const isTheirs = decision.kind === 'accept' && decision.answer.operation !== command.operation;
-        return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By somebody else.' }) : decision;
+        return isTheirs ? refuse({ kind: 'conflict', code: 'being-deleted', message: 'By another caller.' }) : decision;
       })
     );
   }
@@ -284,8 +284,7 @@ export class InstanceActions {
     const network = rng.pick(this.#setup.networks);
     const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
     const request = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
-    const there = (fleet: FleetReader): boolean => fleet.get(PORT, idOf(PORT, request.id)) !== undefined;
-    return once(by, there, (fleet, _life, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
+    return onceByKey(by, (fleet, _life, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
   }
 
   #dropPort(by: string): Command<unknown> | undefined {

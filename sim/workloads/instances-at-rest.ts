@@ -62,7 +62,7 @@ function operationAtRest({ truth, machines }: World, id: string, doc: Operation)
   const open = [...truth.find(ITEMS_BY_OPERATION, id)].filter((item) => isOpen(item.doc));
   if (open.length === 0) return [`operation ${id} has nothing left to do and is not finished`];
   const silent = (host: string | undefined): boolean =>
-    machines.find(({ name }) => name === host)?.incarnation === undefined;
+    machines.find(({ name }) => name === host)?.incarnation === undefined || isAwaitingJoin(truth, host);
   return open
     .filter((item) => !isTrue(truth, item, silent))
     .map(({ id: one, doc: { step, state, reason, host } }) => {
@@ -114,6 +114,12 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
   }
 }
 
+/** It was admitted again after it left: its agent runs, and says nothing until an operator joins it. */
+function isAwaitingJoin(truth: Fleet, host: string | undefined): boolean {
+  const doc = host === undefined ? undefined : truth.get(HOST, idOf(HOST, host))?.doc;
+  return doc?.state === 'joining' && doc.readmitted === true && doc.connection.state === 'unknown';
+}
+
 function isForcedDown(truth: Fleet, host: string): boolean {
   const doc = truth.get(HOST, idOf(HOST, host))?.doc;
   return doc === undefined || doc.state === 'removed' || doc.forcedDown !== undefined;
@@ -163,7 +169,7 @@ function checkRunning(world: World, id: string): string[] {
 /** An instance that is moving to a running state has an operation; the others may be left by a passed deadline. */
 function checkWorkedOn(truth: Fleet, id: string, { state }: Instance): string[] {
   const onItsWay = state === 'building' || state === 'rebuilding';
-  return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and nobody works on it`] : [];
+  return onItsWay && !isBusy(truth, id) ? [`instance ${id} is ${state}, and no operation works on it`] : [];
 }
 
 /** A build that failed, or took too long, has nothing any more once its clean-up has ended. */
@@ -171,7 +177,7 @@ function checkReleased(truth: Fleet, id: string, { state, wasActive }: Instance)
   if (state !== 'error' || wasActive || isBusy(truth, id)) return [];
   const claimed = truth.get(CLAIM, claimId(id, 'home')) !== undefined;
   const ports = [...truth.find(PORTS_BY_INSTANCE, id)].length;
-  return claimed || ports > 0 ? [`instance ${id} is given up and has ${ports} ports`] : [];
+  return claimed || ports > 0 ? [`instance ${id} has failed or was cancelled and has ${ports} ports`] : [];
 }
 
 /** Whatever became of it, its ports are bound where it has a claim, or nowhere. */
@@ -207,7 +213,7 @@ function checkReplugged(truth: Fleet, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined || degradedPorts(truth, instance).length === 0) return [];
   const isAlarmed = truth.get(ALARM, alarmId('instance-degraded', id)) !== undefined;
-  if (openReplugItem(truth, id) === undefined) return [`instance ${id} is degraded, and nobody connects it again`];
+  if (openReplugItem(truth, id) === undefined) return [`instance ${id} is degraded, and no replug connects it again`];
   return isAlarmed ? [] : [`instance ${id} is degraded, and there is no alarm`];
 }
 

@@ -49,7 +49,7 @@ const SCALE_IN_KINDS: readonly string[] = [
 
 export function checkScaleInAtRest(world: World): string[] {
   const holder = world.servers.find((server) => server.incarnation?.journal.fence !== undefined)?.incarnation;
-  if (holder === undefined) return ['nobody holds the lease although everything has healed'];
+  if (holder === undefined) return ['no server holds the lease although everything has healed'];
   const { truth } = world;
   return [
     ...checkInstancesAtRest(world),
@@ -130,9 +130,9 @@ function missedProgress(
   nowMs: number,
 ): string | undefined {
   const kind = composition.operationKinds.get(operation.doc.kind);
-  if (kind === undefined) return 'nobody knows how';
+  if (kind === undefined) return 'its kind is unknown';
   for (const next of kind.plan(truth, [item], nowMs)) {
-    if (next.kind === 'act') return 'somebody could be asked';
+    if (next.kind === 'act') return 'an action could be carried out';
     const step = stepsOf(next, nowMs).find((one) => isNews(one, item));
     if (step !== undefined) return `it would be ${JSON.stringify(step.progress)} with ${step.changes.length} changes`;
   }
@@ -179,7 +179,7 @@ function checkOrphanServices({ truth }: World): string[] {
   return [...truth.all(SERVICE)].flatMap(({ id, doc: { designated, handover, ...of } }) => {
     const host = truth.get(HOST, idOf(HOST, designated?.host ?? ''))?.doc;
     if (host?.connection.state !== 'up' || handover !== undefined || presenceOf(truth, of).size > 0) return [];
-    return [`${id} is at ${designated?.host}, and nobody has anything of it`];
+    return [`${id} is at ${designated?.host}, and no host has presence for it`];
   });
 }
 
@@ -236,7 +236,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
   ];
 }
 
-/** A removed host is told so whenever it reports, and clears its switch. */
+/** A removed host gets that answer whenever it reports, and clears its switch. */
 function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
   const { changes } = diff(EMPTY_COMPILE_RESULT.contents, contents);
   return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);

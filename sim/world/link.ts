@@ -42,15 +42,15 @@ export class Link {
     return this.#rng.pick(this.#world.servers);
   }
 
-  send<T>(message: Message<T>, hear: (answer: T) => void): void {
-    this.#travel(message, hear);
+  send<T>(message: Message<T>, onAnswer: (answer: T) => void): void {
+    this.#travel(message, onAnswer);
     if (message.repeatable && this.#draw(this.repeatPercent)) {
       this.#world.fault('link', `${message.label} repeated`);
-      this.#travel(message, hear);
+      this.#travel(message, onAnswer);
     }
   }
 
-  #travel<T>(message: Message<T>, hear: (answer: T) => void): void {
+  #travel<T>(message: Message<T>, onAnswer: (answer: T) => void): void {
     const { label, to } = message;
     if (this.#isLost(label)) return;
     const { scheduler } = this.#world;
@@ -58,14 +58,19 @@ export class Link {
       const { incarnation } = to;
       if (incarnation === undefined) return;
       // The incarnation's own program receives it: a paused one does so late, a dead one never.
-      scheduler.after(0, `${label} taken in`, () => void this.#serve(message, incarnation, hear), incarnation.program);
+      scheduler.after(
+        0,
+        `${label} taken in`,
+        () => void this.#serve(message, incarnation, onAnswer),
+        incarnation.program,
+      );
     });
   }
 
-  async #serve<T>({ label, serve }: Message<T>, life: Incarnation, hear: (answer: T) => void): Promise<void> {
+  async #serve<T>({ label, serve }: Message<T>, life: Incarnation, onAnswer: (answer: T) => void): Promise<void> {
     const answer = await serve(life);
     if (!life.program.alive || this.#isLost(`answer to ${label}`)) return;
-    this.#world.scheduler.after(this.#delay(), `answer to ${label} arrives`, () => hear(answer));
+    this.#world.scheduler.after(this.#delay(), `answer to ${label} arrives`, () => onAnswer(answer));
   }
 
   #isLost(label: string): boolean {

@@ -11,7 +11,7 @@ export type CallFate =
   | { readonly kind: 'request-lost'; readonly afterMs: number | undefined }
   /** Served, but the caller gets no answer. */
   | { readonly kind: 'reply-lost'; readonly requestMs: number; readonly afterMs: number | undefined }
-  /** The caller gives up first; it is served later all the same. */
+  /** The caller times out first; it is served later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number };
 
 export class NetworkPath extends FaultyPath {

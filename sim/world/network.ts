@@ -54,7 +54,7 @@ export class SimNetwork {
   /** Like a back end inside the lease holder's process, or like an external one: by a request that is repeated. */
   #notify(news: NetworkEventReport): void {
     const slowMs = this.#world.isTroubled && this.rng.chance(0.2) ? this.rng.between(1, SLOW_NEWS_MS) : 0;
-    this.#world.scheduler.after(slowMs, `the network tells of ${news.port}`, () => {
+    this.#world.scheduler.after(slowMs, `the network sends an event of ${news.port}`, () => {
       if (this.rng.chance(0.5)) void this.#notifyByRequest(news);
       else this.#notifyInProcess(news);
     });

@@ -11,7 +11,7 @@ export type Fate =
   | { readonly kind: 'request-lost'; readonly afterMs: number }
   /** Served, but the caller gets no answer. */
   | { readonly kind: 'reply-lost'; readonly requestMs: number; readonly afterMs: number }
-  /** The caller gives up first; the database serves it later all the same. */
+  /** The caller times out first; the database serves it later all the same. */
   | { readonly kind: 'served-late'; readonly requestMs: number; readonly afterMs: number }
   /** The same, at the worst moment: just before the next write of the same sender. */
   | { readonly kind: 'served-before-next'; readonly afterMs: number };

@@ -8,6 +8,7 @@ import {
   type Lease,
   type LeaseAnswer,
   type LeaseRequest,
+  type VacancyWait,
   type Position,
   type ReadAnswer,
   type StoredResource,
@@ -127,7 +128,7 @@ export class StorePort implements Store {
   }
 
   /** A notification, lost like those of `changed`. */
-  awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+  awaitVacancy({ name, signal }: VacancyWait): Promise<void> {
     return this.#options.program.call('store', 'awaitVacancy', (reply) => {
       signal.addEventListener('abort', () => reply.answer(0, undefined), { once: true });
       if (signal.aborted) reply.answer(0, undefined);
@@ -138,7 +139,7 @@ export class StorePort implements Store {
   async #vacancy(name: string, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
     const { link, database, rng } = this.#options;
     if (link.cut) return;
-    await database.awaitVacancy(name, signal);
+    await database.awaitVacancy({ name, signal });
     if (!signal.aborted && !link.cut) reply.answer(rng.between(1, 200), undefined);
   }
 

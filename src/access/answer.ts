@@ -15,36 +15,37 @@ interface RenderOptions {
 }
 
 function renderResource<D extends AnyDoc>(
-  view: Representation<string, D>,
+  representation: Representation<string, D>,
   stored: StoredDocument<D>,
   { sight, status = 200 }: RenderOptions,
 ): Answer {
   return {
     kind: 'answer',
     status,
-    text: view.toJsonText(stored, sight),
+    text: representation.toJsonText(stored, sight),
     etag: stored.revision,
-    shown: documentRef(view, stored),
+    shown: documentRef(representation, stored),
   };
 }
 
 /** For answers that are the text of one document. */
 export function documentRef<D extends AnyDoc>(
-  view: Representation<string, D>,
+  representation: Representation<string, D>,
   { id, revision }: StoredDocument<D>,
 ): NonNullable<Answer['shown']> {
-  return { kind: view.kind.name, id, revision };
+  return { kind: representation.kind.name, id, revision };
 }
 
 /** The resource after the commit of the route. */
 export function renderCommitted<K extends string, D extends AnyDoc>(
-  view: Representation<K, D>,
+  representation: Representation<K, D>,
   after: CommittedState,
   wanted: { readonly id: string; readonly status?: number; readonly location?: string },
 ): Answer {
-  const stored = after.get(view.kind, wanted.id as Id<K>);
-  if (stored === undefined) throw new Error(`${view.kind.name}/${wanted.id} is not there after its own commit`);
-  const shown = renderResource(view, stored, { sight: after.redactor, status: wanted.status });
+  const stored = after.get(representation.kind, wanted.id as Id<K>);
+  if (stored === undefined)
+    throw new Error(`${representation.kind.name}/${wanted.id} is not there after its own commit`);
+  const shown = renderResource(representation, stored, { sight: after.redactor, status: wanted.status });
   return wanted.location === undefined ? shown : { ...shown, headers: { location: wanted.location } };
 }
 
@@ -73,14 +74,14 @@ export function noSuch(kind: string, id: string, caller?: Caller): Refusal {
 /** GET of one resource. */
 export function readResource<K extends string, D extends AnyDoc>(
   fleet: Fleet,
-  view: Representation<K, D>,
+  representation: Representation<K, D>,
   call: Call<{ readonly id: string }>,
   sight: Redactor | undefined,
 ): HandlerResult {
-  const stored = findVisible(fleet, view, { caller: call.caller, id: call.params.id });
+  const stored = findVisible(fleet, representation, { caller: call.caller, id: call.params.id });
   return stored === undefined
-    ? refusalAnswer(noSuch(view.kind.name, call.params.id, call.caller))
-    : renderResource(view, stored, { sight });
+    ? refusalAnswer(noSuch(representation.kind.name, call.params.id, call.caller))
+    : renderResource(representation, stored, { sight });
 }
 
 export function refusalAnswer(refusal: Refusal): RefusalAnswer {

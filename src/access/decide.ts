@@ -99,7 +99,7 @@ const CLOCKS_DIFFER_MAX_MS = 5 * 60_000;
 
 /**
  * A token with a lifetime counts from when it was made to when it expires, as a certificate does: one that was made by a clock that was ahead
- * would else be good for as much longer once the clock is right. Without a lifetime nothing is gained by it, and nobody is shut out.
+ * would else be good for as much longer once the clock is right. Without a lifetime nothing is gained by it, and no caller is shut out.
  */
 export function lifetimeTrouble(token: Token, nowMs: number): 'expired' | 'early' | undefined {
   if (isExpired(token, nowMs)) return 'expired';

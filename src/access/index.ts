@@ -1,4 +1,4 @@
-export { answer, noSuch, readResource, refusalAnswer, renderCommitted } from './answer.ts';
+export { answer, documentRef, noSuch, readResource, refusalAnswer, renderCommitted } from './answer.ts';
 export {
   callerOfToken,
   denyUnlessAuthorized,
@@ -26,7 +26,9 @@ export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts'
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
 export type { Filter, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, TOKEN } from './model.ts';
-export type { FormerKeptAnswer, KeptAnswer, Token, TokenId } from './model.ts';
+export { unpackAnswer } from './kept-answer.ts';
+export type { KeptContent, KeptParts } from './kept-answer.ts';
+export type { FormerKeptAnswer, Token, TokenId } from './model.ts';
 export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';
 export { denyOtherProject, requestedProject } from './project.ts';
@@ -36,7 +38,7 @@ export { isBound, ANONYMOUS, permits, canSeeProject, canSeeSite } from './role.t
 export { redactorFactory } from './redactor.ts';
 export type { Redactor, RedactorFor } from './redactor.ts';
 export type { Caller } from './role.ts';
-export { inTurns } from './in-turns.ts';
+export { runInSlices } from './run-in-slices.ts';
 export { jsonPieces, LazyList } from './json-pieces.ts';
 export {
   BY_ID,
@@ -56,5 +58,5 @@ export type * from './route.ts';
 export { createAuthorizedSubmit } from './submit.ts';
 export { newSecret, secretText, tokenIdIn } from './secret.ts';
 export { TOKEN_REPRESENTATION } from './token-representation.ts';
-export { findVisible, defineRepresentation } from './representation.ts';
+export { defineRepresentation, everyProject, findVisible, noProject, wholeFleet } from './representation.ts';
 export type { ProjectOf, SiteOf, Representation } from './representation.ts';

@@ -1,6 +1,7 @@
 // Tokens (credentials and roles) and kept answers (for idempotency keys). A token's secret is never here, only its
 // hash; a kept answer never holds a secret.
 import { Type, type Static } from 'typebox';
+import { keptUntilHourOf } from './kept-answer.ts';
 import { schemaKind, type Id, type Index, type Model } from '../fleet/index.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
@@ -75,35 +76,14 @@ export const TOKENS_BY_HOST: Index<'token', Token> = {
   keysOf: (doc) => (doc.host === undefined || doc.revoked !== undefined ? [] : [doc.host]),
 };
 
-/**
- * What is kept of an answer: what it is made from, not its text. Every field costs its length several times over, in the log, in the table
- * and in memory, for every write with a key.
- */
+/** What it is made from again, in one text: fields of their own would cost their names and their places for each of them. */
 const KeptAnswer = Type.Object(
-  {
-    /** Digest of method, URL and body of the request. */
-    of: Type.String(),
-    status: Type.Integer(),
-    untilHour: Type.Integer({ description: 'hours since 1970' }),
-    /** The answer shows the document that this change of the same commit left. */
-    change: Type.Optional(Type.Integer()),
-    /** The answer shows a document that the commit did not leave: kind, id and revision. */
-    shown: Type.Optional(Type.Tuple([Type.String(), Type.String(), Type.Integer()])),
-    /** The answer itself. Without any of these it was too long to keep. */
-    body: Type.Optional(Type.Object({})),
-    /** The body is without the operation that the request began: the commit has it. */
-    begun: Type.Optional(Type.Literal(true)),
-    /** Media type of the body when it is not JSON. */
-    type: Type.Optional(Type.String()),
-    /** A field of the answer that lists what the commit made, and the kind of it. */
-    made: Type.Optional(Type.Tuple([Type.String(), Type.String()])),
-    /** Where it is not the usual place of what was made, or empty where there is none. */
-    location: Type.Optional(Type.String()),
-    /** The fields that were shown once. */
-    secrets: Type.Optional(Type.Array(Type.String())),
-  },
+  { kept: Type.String({ description: 'src/access/kept-answer.ts' }) },
   { additionalProperties: false },
 );
+
+/** As checkouts between two versions kept answers. They are repeated as answers that were too long to keep. */
+const InterimKeptAnswer = Type.Object({ of: Type.String(), status: Type.Integer(), untilHour: Type.Integer() });
 
 /** As versions before kept answers: they stay valid for a day after an upgrade. */
 const FormerKeptAnswer = Type.Object(
@@ -119,14 +99,17 @@ const FormerKeptAnswer = Type.Object(
 );
 
 export type KeptAnswer = Static<typeof KeptAnswer>;
+type InterimKeptAnswer = Static<typeof InterimKeptAnswer>;
 export type FormerKeptAnswer = Static<typeof FormerKeptAnswer>;
+export type StoredAnswer = KeptAnswer | InterimKeptAnswer | FormerKeptAnswer;
 
-export const IDEMPOTENCY = schemaKind('idempotency', Type.Union([KeptAnswer, FormerKeptAnswer]), {
+export const IDEMPOTENCY = schemaKind('idempotency', Type.Union([KeptAnswer, InterimKeptAnswer, FormerKeptAnswer]), {
   expiresAtMs: (doc) => keptUntilMs(doc),
 });
 
-function keptUntilMs(doc: KeptAnswer | FormerKeptAnswer): number {
-  return 'untilHour' in doc ? doc.untilHour * HOUR_MS : doc.expiresAtMs;
+function keptUntilMs(doc: StoredAnswer): number {
+  if ('expiresAtMs' in doc) return doc.expiresAtMs;
+  return ('kept' in doc ? keptUntilHourOf(doc.kept) : doc.untilHour) * HOUR_MS;
 }
 
 /** The first full hour by which an answer has been kept for long enough. */

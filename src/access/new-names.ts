@@ -19,10 +19,10 @@ export const ADDRESS_UNAVAILABLE = 'tunnel-address-unavailable';
 /** Undefined for a caller that sees all sites: its refusal names the conflicting resource. */
 export function denyForeignNames(fleet: FleetReader, caller: Caller, wanted: NewNames): Refusal | undefined {
   if (!isBound(caller)) return undefined;
-  const view = wanted.representation as unknown as Representation;
+  const representation = wanted.representation as unknown as Representation;
   const isForeign = (name: string): boolean => {
-    const stored = fleet.get(view.kind, name as Id<string>);
-    return stored !== undefined && !isVisibleTo(caller, view, { stored, fleet });
+    const stored = fleet.get(representation.kind, name as Id<string>);
+    return stored !== undefined && !isVisibleTo(caller, representation, { stored, fleet });
   };
   const at = wanted.names.findIndex(isForeign);
   if (at === -1) return undefined;

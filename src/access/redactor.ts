@@ -29,7 +29,7 @@ export class Redactor {
 
   /** Whether there is something of this kind and name that the caller may see. */
   canSee(kind: string, id: string): boolean {
-    return this.#named.some((view) => view.kind.name === kind && this.#visibilityOf(view, id) === 'seen');
+    return this.#named.some((one) => one.kind.name === kind && this.#visibilityOf(one, id) === 'seen');
   }
 
   /** A text that this program has written, without the names of what the caller may not see. */
@@ -52,7 +52,7 @@ export class Redactor {
 
   /**
    * A refusal without what is in the way elsewhere. Words of the request stay, whether they name something or not: else what is left out
-   * would tell which names exist.
+   * would reveal which names exist.
    */
   redactRefusal(refusal: Refusal, sent: string): Refusal {
     const sight = new Redactor(this.caller, this.#fleet, this.#named, sent.match(WORD) ?? []);
@@ -75,7 +75,7 @@ export class Redactor {
   #namesForeign(word: string): boolean {
     const parts = word.split('.');
     if (parts.length === 1 || parts.length > PARTS_MAX) return this.#isForeign(word);
-    if (this.#named.some((view) => this.#visibilityOf(view, word) === 'seen')) return false;
+    if (this.#named.some((one) => this.#visibilityOf(one, word) === 'seen')) return false;
     return parts.some((_, from) =>
       parts.some((__, to) => to >= from && this.#isForeign(parts.slice(from, to + 1).join('.'))),
     );
@@ -87,21 +87,21 @@ export class Redactor {
    */
   #isForeign(word: string): boolean {
     let isForeign = false;
-    for (const view of this.#named) {
-      const found = this.#visibilityOf(view, word);
+    for (const representation of this.#named) {
+      const found = this.#visibilityOf(representation, word);
       if (found === 'seen') return false;
       isForeign ||= found === 'foreign';
     }
     return isForeign;
   }
 
-  #visibilityOf(view: Representation, id: string): 'seen' | 'foreign' | 'nothing' {
-    const stored = this.#fleet.get(view.kind, id as Id<string>);
+  #visibilityOf(representation: Representation, id: string): 'seen' | 'foreign' | 'nothing' {
+    const stored = this.#fleet.get(representation.kind, id as Id<string>);
     if (stored === undefined) return 'nothing';
     // What belongs to no site may be named to callers of any site.
     const { site: _, ...anywhere } = this.caller;
-    const caller = view.hasSite ? this.caller : anywhere;
-    return isVisibleTo(caller, view, { stored, fleet: this.#fleet }) ? 'seen' : 'foreign';
+    const caller = representation.hasSite ? this.caller : anywhere;
+    return isVisibleTo(caller, representation, { stored, fleet: this.#fleet }) ? 'seen' : 'foreign';
   }
 }
 
@@ -110,9 +110,9 @@ export type RedactorFor = (caller: Caller, fleet: FleetReader) => Redactor | und
 
 /** From how every kind is shown. */
 export function redactorFactory(named: readonly Representation<string, never>[]): RedactorFor {
-  const views = named as unknown as readonly Representation[];
-  const placed = views.filter(({ hasSite }) => hasSite);
-  const owned = views.filter(({ hasSite, hasProject }) => hasSite || hasProject);
+  const all = named as unknown as readonly Representation[];
+  const placed = all.filter(({ hasSite }) => hasSite);
+  const owned = all.filter(({ hasSite, hasProject }) => hasSite || hasProject);
   return (caller, fleet) =>
     isBound(caller) ? new Redactor(caller, fleet, caller.project === undefined ? placed : owned) : undefined;
 }

@@ -5,16 +5,25 @@ import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
 import { canSeeProject, canSeeSite, type Caller } from './role.ts';
 import type { Redactor } from './redactor.ts';
 
-export type SiteOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | undefined;
+/** The site that a document belongs to; undefined for what belongs to the whole fleet. */
+export type SiteOf<D extends AnyDoc> = (doc: D, fleet: FleetReader) => string | undefined;
 
 /** The project that has it; `true` for what every project may see, undefined for what none may. */
-export type ProjectOf<D extends AnyDoc> = (doc: D, id: string, fleet: FleetReader) => string | true | undefined;
+export type ProjectOf<D extends AnyDoc> = (doc: D, fleet: FleetReader) => string | true | undefined;
+
+/** The site of what belongs to no site. */
+export const wholeFleet: SiteOf<AnyDoc> = () => undefined;
+
+/** The project of what no project may see. */
+export const noProject: ProjectOf<AnyDoc> = () => undefined;
+
+/** The project of what every project may see. */
+export const everyProject: ProjectOf<AnyDoc> = () => true;
 
 export interface Representation<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<K, D>;
   /** Who may see it at all. */
   readonly access: 'viewer' | 'operator' | 'admin';
-  /** The site it belongs to; undefined for what belongs to the whole fleet. */
   readonly siteOf: SiteOf<D>;
   readonly projectOf: ProjectOf<D>;
   /** Whether some of them are a project's own. */
@@ -29,7 +38,7 @@ export interface Representation<K extends string = string, D extends AnyDoc = An
   readonly toJsonText: (stored: StoredDocument<D>, sight?: Redactor) => string;
 }
 
-/** A stored document of whatever kind the view is for. */
+/** A stored document of whatever kind the representation is for. */
 export interface StoredDocument<D extends AnyDoc> {
   readonly id: string;
   readonly revision: number;
@@ -39,8 +48,10 @@ export interface StoredDocument<D extends AnyDoc> {
 export interface RepresentationOptions<K extends string, D extends AnyDoc> {
   readonly kind: Kind<K, D>;
   readonly access?: 'viewer' | 'operator' | 'admin';
-  readonly siteOf?: SiteOf<D>;
-  readonly projectOf?: ProjectOf<D>;
+  /** `wholeFleet` for a kind that has nothing to do with sites. */
+  readonly siteOf: SiteOf<D>;
+  /** `noProject` for a kind that no project may see. */
+  readonly projectOf: ProjectOf<D>;
   readonly toJson?: (doc: D) => object;
   /** The document without what it says of others, for a caller that may not see them. */
   readonly redact?: (doc: D, sight: Redactor) => D;
@@ -51,8 +62,7 @@ export interface RepresentationOptions<K extends string, D extends AnyDoc> {
 export function defineRepresentation<K extends string, D extends AnyDoc>(
   options: RepresentationOptions<K, D>,
 ): Representation<K, D> {
-  const { kind, access = 'viewer', siteOf = () => undefined, toJson = (doc: D) => doc, fields } = options;
-  const { redact, projectOf = () => undefined } = options;
+  const { kind, access = 'viewer', siteOf, projectOf, redact, toJson = (doc: D) => doc, fields } = options;
   // Keyed by the stored document, which is replaced and never changed: what is forgotten there is forgotten here.
   const texts = new WeakMap<StoredDocument<D>, string>();
   const render = ({ id, revision }: StoredDocument<D>, doc: D): string =>
@@ -69,14 +79,13 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
   const showTo = (doc: D, sight?: Redactor): object =>
     toJson(sight === undefined || redact === undefined ? doc : redact(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
-  const hasProject = options.projectOf !== undefined;
   return {
     kind,
     access,
     siteOf,
     projectOf,
-    hasProject,
-    hasSite: options.siteOf !== undefined,
+    hasProject: projectOf !== noProject,
+    hasSite: siteOf !== wholeFleet,
     toJson: showTo,
     schema,
     toJsonText,
@@ -86,20 +95,20 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
 /** The document, when it exists and the caller may know that it does. */
 export function findVisible<K extends string, D extends AnyDoc>(
   fleet: FleetReader,
-  view: Representation<K, D>,
+  representation: Representation<K, D>,
   wanted: { readonly caller: Caller; readonly id: string },
 ): Stored<K, D> | undefined {
-  const stored = fleet.get(view.kind, wanted.id as Id<K>);
+  const stored = fleet.get(representation.kind, wanted.id as Id<K>);
   if (stored === undefined) return undefined;
-  return isVisibleTo(wanted.caller, view, { stored, fleet }) ? stored : undefined;
+  return isVisibleTo(wanted.caller, representation, { stored, fleet }) ? stored : undefined;
 }
 
 /** Whether a caller may see a document, as far as its site and project are concerned. */
 export function isVisibleTo<D extends AnyDoc>(
   caller: Caller,
-  view: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,
+  representation: Pick<Representation<string, D>, 'siteOf' | 'projectOf'>,
   { stored, fleet }: { readonly stored: { readonly id: string; readonly doc: D }; readonly fleet: FleetReader },
 ): boolean {
-  if (caller.site !== undefined && !canSeeSite(caller, view.siteOf(stored.doc, stored.id, fleet))) return false;
-  return caller.project === undefined || canSeeProject(caller, view.projectOf(stored.doc, stored.id, fleet));
+  if (caller.site !== undefined && !canSeeSite(caller, representation.siteOf(stored.doc, fleet))) return false;
+  return caller.project === undefined || canSeeProject(caller, representation.projectOf(stored.doc, fleet));
 }

@@ -163,7 +163,7 @@ export function editRoute<D extends AnyDoc, B extends TObject>(
       const context = commandContextOf(call, world);
       const { params, body } = call;
       return {
-        target: { view: representation, id: params.id },
+        target: { representation, id: params.id },
         why: `edit ${Object.keys(body).join(', ')}`,
         decide: (fleet) => decide(fleet, { id: params.id, edit: body }, context),
         answer: (_, after) => renderCommitted(representation, after, params),
@@ -188,7 +188,7 @@ export function deleteRoute<D extends AnyDoc>(
     method: 'DELETE',
     answers: { 200: { about: `the ${singular} as it was`, schema: representation.schema } },
     handle: ({ params }) => ({
-      target: { view: representation, id: params.id },
+      target: { representation, id: params.id },
       why: `delete ${singular} ${params.id}`,
       decide: (fleet) => decide(fleet, params),
       answer: (stored, { redactor }) => ({

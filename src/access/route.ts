@@ -38,6 +38,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly requestId: string;
   /** A HEAD request: the body of the answer need not be rendered. */
   readonly headersOnly?: boolean;
+  /** The media types that the caller takes, as it wrote them. */
+  readonly accept?: string | undefined;
   /** What a client that reconnects saw last. */
   readonly lastEventId?: string | undefined;
 }
@@ -60,6 +62,8 @@ export interface Answer {
   /** The revision of the resource that is answered. */
   readonly etag?: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** What `recompose` makes it from, beside the request. Every character of it is kept several times over. */
+  readonly memo?: string;
   /** Shown in this answer and never again: not kept with an idempotency key, not logged. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
@@ -78,7 +82,11 @@ export interface CommittedState {
 /** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
-  readonly target?: { readonly view: Representation<string, never>; readonly id: string; readonly optional?: boolean };
+  readonly target?: {
+    readonly representation: Representation<string, never>;
+    readonly id: string;
+    readonly optional?: boolean;
+  };
   /** The names of what is made: those that are taken in another site are refused without a word about it. */
   readonly creates?: NewNames;
   readonly why?: string | undefined;
@@ -88,10 +96,25 @@ export interface Write<A = unknown> {
   /** Pure as well: it runs with the decision. */
   readonly answer: (answer: A, after: CommittedState) => Answer;
   /**
+   * For answers with a `memo`: makes the whole answer again for a repetition of the request. Pure; it must come out as it was, which is
+   * tried before only the memo is kept.
+   */
+  readonly recompose?: (from: Recomposition) => Answer;
+  /**
    * For a decision that rests on more than a commit has time for: when it is refused as `NOT_PREPARED`, this makes beforehand what it
    * lacked, in slices. Answers the same write with it, which is submitted next, or why it cannot be done.
    */
   readonly prepare?: () => Promise<Write<A> | Refusal>;
+}
+
+/** What an answer is made from again, beside the request. */
+export interface Recomposition {
+  readonly memo: string;
+  /** The target, when the answer showed it, as it was then. */
+  readonly shown: Stored | undefined;
+  readonly redactor: Redactor | undefined;
+  /** Of the commit. */
+  readonly operation: string | undefined;
 }
 
 /** Internal, between a decision and its `prepare`: never sent to a caller. */

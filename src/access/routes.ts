@@ -117,7 +117,7 @@ const revokeTokenRoute = write({
     const id = idOf(TOKEN, params.id);
     const nowMs = clock.nowMs();
     return {
-      target: { view: TOKEN_REPRESENTATION, id },
+      target: { representation: TOKEN_REPRESENTATION, id },
       why: `revoke token ${id}`,
       decide: (fleet) => revokeToken(fleet, { id, by: caller.name, nowMs }),
       answer: (_, after) => renderCommitted(TOKEN_REPRESENTATION, after, { id }),

@@ -12,7 +12,8 @@ import {
 } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
 import { noSuch } from './answer.ts';
-import { IDEMPOTENCY, keptUntilHour, type FormerKeptAnswer, type KeptAnswer } from './model.ts';
+import { packAnswer, unpackAnswer, type KeptContent } from './kept-answer.ts';
+import { IDEMPOTENCY, keptUntilHour, type FormerKeptAnswer, type StoredAnswer } from './model.ts';
 import { denyForeignNames } from './new-names.ts';
 import type { Caller } from './role.ts';
 import type { CommittedState, Answer, Write } from './route.ts';
@@ -22,9 +23,9 @@ import { findVisible } from './representation.ts';
 const CREATED = 201;
 const ACCEPTED = 202;
 
-/** With a body of this length a key costs 300 bytes, in the log, in the table and in the index of what was touched. */
+/** With a body of this length a key costs 300 bytes of the database file. */
 const SHORT_BODY_LENGTH = 24;
-/** Answers that no commit has, such as what became of each host of a scale-in, are kept whole up to here; a document has 64 KiB at most. */
+/** Answers that are made of nothing else, such as what became of each host of a scale-in, are kept whole up to here; a document has 64 KiB at most. */
 const KEPT_BODY_LENGTH_MAX = 20 * 1024;
 
 /** A key and a request as digests; the second of each as versions before made them. */
@@ -49,7 +50,7 @@ export interface WriteGuard {
 export interface ReplayedAnswer {
   readonly kind: 'repeated';
   readonly revision: number;
-  readonly kept: KeptAnswer | FormerKeptAnswer;
+  readonly kept: StoredAnswer;
 }
 
 export type WriteOutcome = { readonly kind: 'written'; readonly answer: Answer } | ReplayedAnswer;
@@ -62,9 +63,10 @@ export function guardWrite(write: Write, guard: WriteGuard): (fleet: FleetReader
     if (barred !== undefined) return barred;
     const decision = write.decide(fleet);
     if (decision.kind === 'refuse') return decision;
-    const answer = write.answer(decision.answer, stateAfterCommit(fleet, decision.changes, guard));
-    const changes = [...decision.changes, ...keepAnswer(answer, { ...write, changes: decision.changes }, guard)];
-    return accept(changes, { kind: 'written', answer });
+    const { changes } = decision;
+    const after = stateAfterCommit(fleet, changes, guard);
+    const answer = write.answer(decision.answer, after);
+    return accept([...changes, ...keepAnswer(answer, { write, changes, after }, guard)], { kind: 'written', answer });
   };
 }
 
@@ -75,70 +77,106 @@ function replay(fleet: FleetReader, { idempotency }: WriteGuard): Decision<Write
   // However old: only retention forgets, by a clock that is trusted. By one that jumped, a request would be carried out twice.
   if (stored === undefined) return undefined;
   const { doc: kept, revision } = stored;
-  const isSame = 'of' in kept ? kept.of === requestDigest : kept.request === former.request;
+  const isSame = 'request' in kept ? kept.request === former.request : requestDigestOf(kept) === requestDigest;
   if (isSame) return accept([], { kind: 'repeated', revision, kept });
   const message =
     'This Idempotency-Key was used for another request. Use a new key, or repeat exactly the request it was made for.';
   return refuse({ kind: 'conflict', code: 'idempotency-key-reused', message });
 }
 
-interface CommitContent {
+function requestDigestOf(kept: Exclude<StoredAnswer, FormerKeptAnswer>): string {
+  return 'kept' in kept ? unpackAnswer(kept.kept).of : kept.of;
+}
+
+interface Making {
+  readonly write: Write;
   readonly changes: readonly Change[];
-  /** The operation that the commit names. */
-  readonly operation?: string | undefined;
+  readonly after: CommittedState;
 }
 
-function keepAnswer(answer: Answer, made: CommitContent, { idempotency }: WriteGuard): Change[] {
+function keepAnswer(answer: Answer, making: Making, { idempotency }: WriteGuard): Change[] {
   if (idempotency === undefined) return [];
-  const { id, requestDigest, nowMs } = idempotency;
-  const secrets = Object.keys(answer.secrets ?? {});
-  const doc: KeptAnswer = {
-    of: requestDigest,
-    status: answer.status,
+  const { id, requestDigest: of, nowMs } = idempotency;
+  const { status } = answer;
+  const content = keptContentOf(answer, making);
+  const kept = packAnswer({
+    ...{ of, status, content },
+    hasEtag: answer.etag !== undefined,
     untilHour: keptUntilHour(nowMs),
-    ...keptContentOf(answer, made),
-    ...keptLocationOf(answer, idempotency),
-    ...(secrets.length > 0 && { secrets }),
-  };
-  return [put(IDEMPOTENCY, idOf(IDEMPOTENCY, id), doc)];
+    secrets: Object.keys(answer.secrets ?? {}),
+    // With a memo the route makes these again as well.
+    ...(content.kind !== 'memo' && { location: keptLocationOf(answer, idempotency), type: answer.type }),
+  });
+  return [put(IDEMPOTENCY, idOf(IDEMPOTENCY, id), { kept })];
 }
 
-function keptContentOf(
-  { status, shown, text, body, type }: Answer,
-  { changes, operation }: CommitContent,
-): Partial<KeptAnswer> {
-  if (shown !== undefined) {
-    const { kind, id, revision } = shown;
-    const change = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
-    return change === -1 ? { shown: [kind, id, revision] } : { change };
-  }
-  if (text !== undefined || body === undefined) return {};
+function keptContentOf(answer: Answer, making: Making): KeptContent {
+  const { shown, text, body, memo } = answer;
+  if (memo !== undefined && canRecompose(answer, making)) return { kind: 'memo', memo, ...revisionOf(shown) };
+  if (shown !== undefined && memo === undefined) return keptReference(shown, making);
+  if (text !== undefined || body === undefined) return { kind: 'lost' };
+  return keptBody({ ...answer, body }, making);
+}
+
+/** Whether the route comes to the same answer with the memo alone. */
+function canRecompose(answer: Answer, { write, after }: Making): boolean {
+  const { memo = '', shown } = answer;
+  if (shown !== undefined && !isTarget(shown, write)) return false;
+  const stored = shown && after.get({ name: shown.kind } as Kind, shown.id as Id<string>);
+  const again = write.recompose?.({ memo, shown: stored, redactor: after.redactor, operation: write.operation });
+  return again !== undefined && isSameAnswer(again, answer);
+}
+
+function isSameAnswer(one: Answer, other: Answer): boolean {
+  return describeAnswer(one) === describeAnswer(other);
+}
+
+function describeAnswer({ status, text, body, type, etag, headers }: Answer): string {
+  return JSON.stringify([status, text ?? JSON.stringify(body), type, etag, headers?.['location']]);
+}
+
+function isTarget({ kind, id }: NonNullable<Answer['shown']>, { target }: Write): boolean {
+  return target !== undefined && target.id === id && target.representation.kind.name === kind;
+}
+
+function revisionOf(shown: Answer['shown']): { readonly revision?: number } {
+  return shown === undefined ? {} : { revision: shown.revision };
+}
+
+function keptReference(shown: NonNullable<Answer['shown']>, { changes, write }: Making): KeptContent {
+  const { kind, id, revision } = shown;
+  const at = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
+  if (at !== -1) return { kind: 'change', at };
+  return isTarget(shown, write) ? { kind: 'target', revision } : { kind: 'shown', of: kind, id, revision };
+}
+
+function keptBody({ status, body }: Answer & { readonly body: object }, { write, changes }: Making): KeptContent {
   const { operation: started, ...rest } = body as { readonly operation?: unknown };
   // What a request began is in its commit: the answer is put together again from both.
-  const isStarted = status === ACCEPTED && started !== undefined && started === operation;
-  const kept = isStarted ? rest : body;
+  const isBegun = status === ACCEPTED && started !== undefined && started === write.operation;
+  const kept = isBegun ? rest : body;
   const { length } = JSON.stringify(kept);
-  const made = isStarted && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
+  const made = isBegun && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
   if (made !== undefined) return made;
-  if (length > KEPT_BODY_LENGTH_MAX) return {};
-  return { body: kept, ...(isStarted && { begun: true }), ...(type !== undefined && { type }) };
+  return length > KEPT_BODY_LENGTH_MAX ? { kind: 'lost' } : { kind: 'body', body: kept, isBegun };
 }
 
 /** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */
-function keptCreatedList(body: object, changes: readonly Change[]): Partial<KeptAnswer> | undefined {
+function keptCreatedList(body: object, changes: readonly Change[]): KeptContent | undefined {
   const [[field, ids] = [], ...others] = Object.entries(body) as [string, unknown][];
   if (field === undefined || others.length > 0 || !Array.isArray(ids)) return undefined;
   const kind = changes.find((one) => one.id === ids[0] && one.doc !== null)?.kind;
   if (kind === undefined) return undefined;
   const made = changes.filter((one) => one.kind === kind && one.doc !== null).map((one) => one.id);
-  return JSON.stringify(made) === JSON.stringify(ids) ? { made: [field, kind] } : undefined;
+  return JSON.stringify(made) === JSON.stringify(ids) ? { kind: 'made', field, of: kind } : undefined;
 }
 
-function keptLocationOf({ status, headers, shown, body }: Answer, { path }: IdempotencyKey): Partial<KeptAnswer> {
+/** Undefined where it is the usual one. */
+function keptLocationOf({ status, headers, shown, body }: Answer, { path }: IdempotencyKey): string | undefined {
   const { operation } = (body ?? {}) as { readonly operation?: string };
   const usual = usualLocation({ status, path, id: shown?.id, operation });
   const location = headers?.['location'];
-  return location === usual ? {} : { location: location ?? '' };
+  return location === usual ? undefined : (location ?? '');
 }
 
 /** Where a client finds what its request made or began, unless the answer says otherwise. */
@@ -162,11 +200,12 @@ function checkPreconditions(
   const denied = creates === undefined ? undefined : denyForeignNames(fleet, caller, creates);
   if (denied !== undefined) return refuse(denied);
   if (target === undefined) return undefined;
-  const view = target.view as unknown as Parameters<typeof findVisible>[1];
-  const stored = findVisible(fleet, view, { caller, id: target.id });
-  if (stored === undefined && target.optional !== true) return refuse(noSuch(view.kind.name, target.id, caller));
+  const representation = target.representation as unknown as Parameters<typeof findVisible>[1];
+  const stored = findVisible(fleet, representation, { caller, id: target.id });
+  if (stored === undefined && target.optional !== true)
+    return refuse(noSuch(representation.kind.name, target.id, caller));
   if (ifMatch === undefined || stored?.revision === ifMatch) return undefined;
-  const label = view.kind.name.replaceAll('-', ' ');
+  const label = representation.kind.name.replaceAll('-', ' ');
   const message =
     stored === undefined
       ? `If-Match names revision ${ifMatch}, and there is no ${label} "${target.id}" now. Read it again and decide anew.`

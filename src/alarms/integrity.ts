@@ -8,8 +8,8 @@ import { ALARM, alarmId, raiseAlarm, type Alarm } from './model.ts';
 type StoredAlarm = Stored<'alarm', Alarm>;
 
 /** Which alarms an operator acknowledges. All others are cleared by the controller that raised them. */
-const ACKNOWLEDGEABLE = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
-export type IntegrityCode = (typeof ACKNOWLEDGEABLE)[number];
+export const INTEGRITY_CODES = ['history-diverged', 'loss-accepted', 'store-damaged', 'clock-jumped'] as const;
+export type IntegrityCode = (typeof INTEGRITY_CODES)[number];
 
 export interface IntegrityFinding {
   readonly code: IntegrityCode;
@@ -63,7 +63,7 @@ export function acknowledgeAlarm(fleet: FleetReader, id: string): Decision<Store
       message: `There is no alarm "${id}". List them with "muster alarms".`,
     });
   }
-  if (!ACKNOWLEDGEABLE.some((code) => code === alarm.doc.reason.code)) {
+  if (!INTEGRITY_CODES.some((code) => code === alarm.doc.reason.code)) {
     const message = `The alarm "${id}" is cleared when its cause is gone, not by acknowledging it. "muster alarms" says what to do.`;
     return refuse({ kind: 'conflict', code: 'alarm-clears-itself', message });
   }
@@ -80,7 +80,7 @@ export const integritySentences: Sentences = {
     const range = lostFrom === undefined ? `up to ${String(lostTo)}` : `${String(lostFrom)} to ${String(lostTo)}`;
     return (
       `The store fell back to an older state: the commits of revisions ${range} were acknowledged and are lost (it went on ` +
-      `from revision ${String(head)}). Compare the fleet with what was asked for meanwhile, then ` +
+      `from revision ${String(head)}). Compare the fleet with the requests of that time, then ` +
       `${acknowledgeHint('history-diverged', String(place))}.`
     );
   },
@@ -89,8 +89,8 @@ export const integritySentences: Sentences = {
       lostTo === undefined ? '' : `: the commits of revisions ${Number(revision) + 1} to ${String(lostTo)} are lost`;
     const more = detail === undefined ? '' : `: ${String(detail)}`;
     return (
-      `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with what was asked ` +
-      `for, then ${acknowledgeHint('loss-accepted', String(place))}.`
+      `The server was started with --accept-loss ${String(revision)}${lost}${more}. Compare the fleet with the requests ` +
+      `since then, then ${acknowledgeHint('loss-accepted', String(place))}.`
     );
   },
   'store-damaged': ({ detail, place }) =>

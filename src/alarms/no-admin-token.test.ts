@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { accessModel, createToken, TOKEN, type NewToken, type Token } from '../access/index.ts';
 import { Fleet, idOf, put, Registry, remove } from '../fleet/index.ts';
 import { Journal } from '../journal/index.ts';
-import { MemoryDisk, MemoryStore } from '../journal/memory-store.ts';
+import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { VirtualClock } from '../journal/virtual-clock-fixture.ts';
 import { AdminTokenController } from './admin-token-controller.ts';
 import { ALARM, alarmsModel } from './model.ts';

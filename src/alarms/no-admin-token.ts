@@ -5,7 +5,7 @@ import type { Change, FleetReader } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
 import { ALARM, alarmId, clearAlarm, raiseAlarm } from './model.ts';
 
-const NO_ADMIN_TOKEN = 'no-admin-token';
+export const NO_ADMIN_TOKEN = 'no-admin-token';
 const ALARM_ID = alarmId(NO_ADMIN_TOKEN, 'fleet');
 
 export function planAdminAlarm(fleet: FleetReader, nowMs: number): Change[] {

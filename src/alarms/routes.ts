@@ -4,6 +4,7 @@ import {
   deleteRoute,
   ID,
   listRoute,
+  noProject,
   showRoute,
   defineRepresentation,
   type Listing,
@@ -21,6 +22,7 @@ export function alarmRepresentation(explain: (reason: Reason) => string): AlarmR
   return defineRepresentation<'alarm', Alarm>({
     kind: ALARM,
     siteOf: (doc) => doc.site,
+    projectOf: noProject,
     redact: (doc, sight) => ({ ...doc, reason: sight.redactReason(doc.reason) }),
     toJson: (doc) => ({ ...doc, sentence: explain(doc.reason) }),
     fields: {

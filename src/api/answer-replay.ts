@@ -1,28 +1,41 @@
 // Replays the answer to a repeated request (same idempotency key) from the kept reference to the document that the first answer
 // showed. The document is read from the log at that revision, not as it is now.
 import {
+  unpackAnswer,
   usualLocation,
   type Answer,
   type Caller,
   type FormerKeptAnswer,
-  type KeptAnswer,
+  type KeptContent,
+  type KeptParts,
   type ReplayedAnswer,
   type RedactorFor,
   type Representation,
+  type Write,
 } from '../access/index.ts';
-import type { Fleet } from '../fleet/index.ts';
+import type { Fleet, Id, Stored } from '../fleet/index.ts';
 import { parseDocument, type StoredCommit, type Store, type TextChange } from '../journal/index.ts';
 
-/** `path` is that of the request. */
-export type AnswerReplay = (
-  repeated: ReplayedAnswer,
-  request: { readonly path: string; readonly caller: Caller },
-) => Promise<Answer>;
+export interface RepeatedRequest {
+  /** Without the query. */
+  readonly path: string;
+  readonly caller: Caller;
+  /** What the route made of it this time. */
+  readonly write: Write;
+}
+
+export type AnswerReplay = (repeated: ReplayedAnswer, request: RepeatedRequest) => Promise<Answer>;
 
 interface Sources {
   readonly journal: { readonly store: Pick<Store, 'history'>; readonly fleet: Fleet };
   readonly redactorFor: RedactorFor;
   readonly representations: readonly Representation<string, never>[];
+}
+
+/** A document as it was when it was answered. */
+interface FormerDocument {
+  readonly kind: string;
+  readonly stored: Stored;
 }
 
 interface ReplayedBody {
@@ -31,60 +44,111 @@ interface ReplayedBody {
   readonly etag?: number;
 }
 
-export function createAnswerReplay({ journal, redactorFor, representations }: Sources): AnswerReplay {
-  const { store } = journal;
-  const byKind = new Map(representations.map((view) => [view.kind.name, view as unknown as Representation]));
-
-  const render = ({ kind, id, body }: TextChange, revision: number, caller: Caller): ReplayedBody | undefined => {
-    const view = byKind.get(kind);
-    if (view === undefined || body === null) return undefined;
-    const redactor = redactorFor(caller, journal.fleet);
-    const doc = parseDocument(journal.fleet.registry, { kind, id, body });
-    return { id, etag: revision, text: view.toJsonText({ id, revision, doc }, redactor) };
-  };
+export function createAnswerReplay(sources: Sources): AnswerReplay {
+  const { journal, representations, redactorFor } = sources;
+  const byKind = new Map(representations.map((one) => [one.kind.name, one as unknown as Representation]));
+  const documents = new FormerDocuments(journal);
 
   const find = async (
-    kept: KeptAnswer,
+    { content, hasEtag }: KeptParts,
     commit: StoredCommit | undefined,
-    by: Caller,
+    { caller, write }: RepeatedRequest,
   ): Promise<ReplayedBody | undefined> => {
-    if (kept.body !== undefined) {
-      return { text: JSON.stringify(kept.begun === true ? withOperation(kept.body, commit) : kept.body) };
+    if (content.kind === 'body') {
+      const { body, isBegun } = content;
+      return { text: JSON.stringify(isBegun ? withOperation(body, commit) : body) };
     }
-    if (kept.made !== undefined) {
-      return commit === undefined
-        ? undefined
-        : { text: JSON.stringify(withOperation(listMade(kept.made, commit), commit)) };
+    if (content.kind === 'made') {
+      return commit && { text: JSON.stringify(withOperation(listMade(content, commit), commit)) };
     }
-    if (kept.shown === undefined) {
-      const change = kept.change === undefined ? undefined : commit?.changes[kept.change];
-      return change === undefined || commit === undefined ? undefined : render(change, commit.revision, by);
-    }
-    const [kind, id, revision] = kept.shown;
-    const { commits } = await store.history({ kind, id, before: revision + 1, limit: 1 });
-    const [then] = commits;
-    const change =
-      then?.revision === revision ? then.changes.find((one) => one.kind === kind && one.id === id) : undefined;
-    return change === undefined ? undefined : render(change, revision, by);
+    const found = await documents.find(content, commit, write);
+    const representation = byKind.get(found?.kind ?? '');
+    if (found === undefined || representation === undefined) return undefined;
+    const { id, revision } = found.stored;
+    const text = representation.toJsonText(found.stored, redactorFor(caller, journal.fleet));
+    return { text, id, ...(hasEtag && { etag: revision }) };
   };
 
-  return async ({ kept, revision }, { path, caller }) => {
-    if (!('of' in kept)) return formerAnswer(kept);
-    const { commits } = await store.history({ before: revision + 1, limit: 1 });
+  const recompose = async (memo: string, kept: KeptParts, { write, caller, operation }: RecomposedRequest) => {
+    const found = await documents.find(kept.content, undefined, write);
+    const redactor = redactorFor(caller, journal.fleet);
+    return write.recompose?.({ memo, shown: found?.stored, redactor, operation });
+  };
+
+  return async ({ kept: stored, revision }, request) => {
+    if ('request' in stored) return formerAnswer(stored);
+    const { commits } = await journal.store.history({ before: revision + 1, limit: 1 });
     const [newest] = commits;
     const commit = newest?.revision === revision ? newest : undefined;
-    const found = (await find(kept, commit, caller)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
-    return answerOf(kept, found, { path, operation: commit?.operation });
+    const operation = commit?.operation;
+    const kept = 'kept' in stored ? unpackAnswer(stored.kept) : { ...stored, ...LOST };
+    const { content } = kept;
+    const again = content.kind === 'memo' ? await recompose(content.memo, kept, { ...request, operation }) : undefined;
+    if (again !== undefined) return again;
+    const found = (await find(kept, commit, request)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
+    return answerOf(kept, found, { path: request.path, operation });
   };
 }
 
-interface ReplayedRequest {
+const LOST = { content: { kind: 'lost' }, hasEtag: false, secrets: [] } as const;
+
+interface RecomposedRequest extends RepeatedRequest {
+  readonly operation: string | undefined;
+}
+
+class FormerDocuments {
+  readonly #journal: Sources['journal'];
+
+  constructor(journal: Sources['journal']) {
+    this.#journal = journal;
+  }
+
+  /** The document that an answer showed. */
+  async find(
+    content: KeptContent,
+    commit: StoredCommit | undefined,
+    { target }: Write,
+  ): Promise<FormerDocument | undefined> {
+    switch (content.kind) {
+      case 'change': {
+        const change = commit?.changes[content.at];
+        return change && commit && this.#parse(change, commit.revision);
+      }
+      case 'shown':
+        return this.#at(content.of, content.id, content.revision);
+      case 'target':
+      case 'memo': {
+        const { revision } = content;
+        if (target === undefined || revision === undefined) return undefined;
+        return this.#at(target.representation.kind.name, target.id, revision);
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  async #at(kind: string, id: string, revision: number): Promise<FormerDocument | undefined> {
+    const { commits } = await this.#journal.store.history({ kind, id, before: revision + 1, limit: 1 });
+    const [then] = commits;
+    if (then?.revision !== revision) return undefined;
+    const change = then.changes.find((one) => one.kind === kind && one.id === id);
+    return change && this.#parse(change, revision);
+  }
+
+  #parse({ kind, id, body }: TextChange, revision: number): FormerDocument | undefined {
+    if (body === null) return undefined;
+    const doc = parseDocument(this.#journal.fleet.registry, { kind, id, body });
+    return { kind, stored: { id: id as Id<string>, revision, doc } };
+  }
+}
+
+interface ReplayedCommit {
   readonly path: string;
   readonly operation: string | undefined;
 }
 
-function answerOf(kept: KeptAnswer, { text, id, etag }: ReplayedBody, made: ReplayedRequest): Answer {
-  const { status, location, type, secrets = [] } = kept;
+function answerOf(kept: KeptParts, { text, id, etag }: ReplayedBody, made: ReplayedCommit): Answer {
+  const { status, location, type, secrets } = kept;
   const place = location ?? usualLocation({ status, id, ...made });
   return {
     kind: 'answer',
@@ -96,8 +160,8 @@ function answerOf(kept: KeptAnswer, { text, id, etag }: ReplayedBody, made: Repl
   };
 }
 
-function listMade([field, kind]: readonly [string, string], { changes }: StoredCommit): object {
-  return { [field]: changes.filter((one) => one.kind === kind && one.body !== null).map((one) => one.id) };
+function listMade({ field, of }: Extract<KeptContent, { kind: 'made' }>, { changes }: StoredCommit): object {
+  return { [field]: changes.filter((one) => one.kind === of && one.body !== null).map((one) => one.id) };
 }
 
 function withOperation(body: object, commit: StoredCommit | undefined): object {

@@ -1,5 +1,6 @@
 // The routes of the API module itself: settings, history, watch, probes, the API description.
 import type { Route, Representation } from '../access/index.ts';
+import type { Composition } from '../composition/index.ts';
 import type { Setting } from '../fleet/index.ts';
 import { acceptAnyHostId } from '../hosts/index.ts';
 import type { Journal } from '../journal/index.ts';
@@ -14,6 +15,7 @@ import type { FairScheduler } from './limits/fair-scheduler.ts';
 
 export interface BuiltInOptions extends HealthProbeOptions {
   readonly representations: readonly Representation<string, never>[];
+  readonly scopes: Pick<Composition, 'scopeOf'>;
   readonly settings: readonly Setting[];
   readonly audited: AuditSources;
   readonly version?: string;
@@ -29,15 +31,15 @@ export interface BuiltInRoutes {
 }
 
 export function builtInRoutes(options: BuiltInOptions): BuiltInRoutes {
-  const views = new ChangeRepresentations(options.representations);
+  const representations = new ChangeRepresentations(options.representations, options.scopes);
   const describe = (): object => describeApi(options.routes(), options.version ?? '0.0.0');
   const routes = [
     ...settingRoutes(options.settings),
-    acceptAnyHostId(historyRoute(views, options.workload)),
-    watchRoute(views, options.workload),
+    acceptAnyHostId(historyRoute(representations, options.workload)),
+    watchRoute(representations, options.workload),
     auditRoute(options.audited),
     ...probeRoutes(options),
     openApiRoute(describe),
   ];
-  return { routes, follow: (journal) => views.follow(journal) };
+  return { routes, follow: (journal) => representations.follow(journal) };
 }

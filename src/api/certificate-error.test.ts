@@ -6,7 +6,7 @@ test.each([
   ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'is not trusted here'],
   ['ERR_TLS_CERT_ALTNAME_INVALID', 'is for another name'],
   ['CERT_HAS_EXPIRED', 'has expired. Renew it'],
-])('%s is told with what to do', (code, advice) => expect(describeCertificateError(code)).toContain(advice));
+])('%s says what to do', (code, advice) => expect(describeCertificateError(code)).toContain(advice));
 
 test.each(['ECONNREFUSED', 'ECONNRESET', undefined, 7])('%s is no trouble with a certificate', (code) => {
   expect(describeCertificateError(code)).toBeUndefined();

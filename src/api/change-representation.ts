@@ -9,6 +9,7 @@ import {
   type Redactor,
   type Representation,
 } from '../access/index.ts';
+import type { Composition } from '../composition/index.ts';
 import type { AnyDoc, Change, FleetReader } from '../fleet/index.ts';
 import type { Commit, CommitNote, Journal } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
@@ -37,41 +38,36 @@ interface Ownership {
   readonly project: string | true | undefined;
 }
 
-function ownershipOf(
-  view: AnyRepresentation,
-  { id, doc }: { readonly id: string; readonly doc: AnyDoc },
-  fleet: FleetReader,
-): Ownership {
-  return { site: view.siteOf(doc, id, fleet), project: view.projectOf(doc, id, fleet) };
-}
-
 export class ChangeRepresentations {
+  readonly #scopes: Pick<Composition, 'scopeOf'>;
   readonly #representations: ReadonlyMap<string, AnyRepresentation>;
   /** A change is the same for all callers that may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
   /** Whose a deleted document was, for as long as its commit is in memory. */
   readonly #deletedOf = new WeakMap<Change, Ownership>();
 
-  constructor(views: readonly Representation<string, never>[]) {
-    this.#representations = new Map(views.map((view) => [view.kind.name, view as unknown as AnyRepresentation]));
+  constructor(representations: readonly Representation<string, never>[], scopes: Pick<Composition, 'scopeOf'>) {
+    this.#scopes = scopes;
+    this.#representations = new Map(representations.map((one) => [one.kind.name, one as unknown as AnyRepresentation]));
   }
 
   get kinds(): string[] {
     return [...this.#representations.keys()];
   }
 
-  representation(kind: string): AnyRepresentation | undefined {
+  find(kind: string): AnyRepresentation | undefined {
     return this.#representations.get(kind);
   }
 
   /** Remembers whose deleted documents were, from now on. */
   follow(journal: Journal): () => void {
-    return journal.onCommit((commit, applied) => {
+    return journal.onCommit(({ commit, applied }) => {
       for (const [at, { before }] of applied.entries()) {
         const change = commit.changes[at];
         if (change === undefined || change.doc !== null || before === undefined) continue;
-        const view = this.#representations.get(change.kind);
-        if (view !== undefined) this.#deletedOf.set(change, ownershipOf(view, before, journal.fleet));
+        const representation = this.#representations.get(change.kind);
+        if (representation !== undefined)
+          this.#deletedOf.set(change, this.#ownershipOf(representation, before.doc, journal.fleet));
       }
     });
   }
@@ -84,18 +80,23 @@ export class ChangeRepresentations {
   /** Whether this audience may see anything of a kind at all: known without its documents. */
   isKindVisible(kind: string, { caller, kinds }: Audience): boolean {
     if (kinds !== undefined && !kinds.has(kind)) return false;
-    const view = this.#representations.get(kind);
-    return view !== undefined && permits(caller, view.access);
+    const representation = this.#representations.get(kind);
+    return representation !== undefined && permits(caller, representation.access);
   }
 
   #isVisible(change: Change, audience: Audience): boolean {
-    const view = this.#representations.get(change.kind);
-    if (view === undefined || !this.isKindVisible(change.kind, audience)) return false;
+    const representation = this.#representations.get(change.kind);
+    if (representation === undefined || !this.isKindVisible(change.kind, audience)) return false;
     const { fleet, caller } = audience;
     if (!isBound(caller)) return true;
-    const { id, doc } = change;
-    const of = doc === null ? this.#deletedOf.get(change) : ownershipOf(view, { id, doc }, fleet);
+    const { doc } = change;
+    const of = doc === null ? this.#deletedOf.get(change) : this.#ownershipOf(representation, doc, fleet);
     return canSeeSite(caller, of?.site) && canSeeProject(caller, of?.project);
+  }
+
+  #ownershipOf({ kind }: AnyRepresentation, doc: AnyDoc, fleet: FleetReader): Ownership {
+    const { siteOf, projectOf } = this.#scopes.scopeOf(kind);
+    return { site: siteOf(doc, fleet), project: projectOf(doc, fleet) };
   }
 
   /** `{"kind","id","doc"}`; `doc` is null for a deletion. */

@@ -8,7 +8,7 @@ import { HttpProblem, noHolderProblem, unavailableProblem } from './problem.ts';
 const DECIDING_LEASE = 'fleet';
 /** How long a look at the lease is good for: far less than a lease lasts. */
 const LEASE_CACHE_MS = 500;
-/** That nobody decides is over soon: another server takes over within a second. */
+/** A time without a lease holder is over soon: another server takes over within a second. */
 const NO_HOLDER_CACHE_MS = 50;
 const FORWARD_TIMEOUT_MS = 30_000;
 
@@ -61,11 +61,11 @@ export class Forwarder {
     this.#ownUrl = options.ownUrl;
   }
 
-  /** Who decides, unless that is nobody. */
+  /** The lease holder; undefined while there is none. */
   async holder(): Promise<Lease | undefined> {
     if (this.#cachedLease !== undefined && this.#cachedLease.untilMs > this.#clock.nowMs())
       return this.#cachedLease.lease;
-    // Everybody who asks meanwhile, such as strangers who ask whether this server is ready, costs the store one read.
+    // All requests meanwhile, such as readiness probes of strangers, cost the store one read together.
     this.#pendingRead ??= this.#readLease().finally(() => {
       this.#pendingRead = undefined;
     });
@@ -119,7 +119,7 @@ export class Forwarder {
   /** Aborted when the holder's time is over. One that was paused or cut off never answers, and can commit nothing any more. */
   #abortOnNewHolder(holder: Lease, over: AbortSignal): AbortSignal {
     const succeeded = new AbortController();
-    const look = async (): Promise<void> => {
+    const watchHolder = async (): Promise<void> => {
       while (!over.aborted) {
         await this.#clock.sleep(LEASE_CACHE_MS, over);
         const now = over.aborted ? holder : await this.holder().catch(() => holder); // unknown is not "succeeded"
@@ -128,7 +128,7 @@ export class Forwarder {
         return;
       }
     };
-    void look();
+    void watchHolder();
     return succeeded.signal;
   }
 }
@@ -142,7 +142,7 @@ function targetOf(url: string, holder: string): URL {
   return new URL(`${new URL(holder).origin}${url}`);
 }
 
-/** A connection that was refused carried nothing; of any other failure nobody may say that nothing was written. */
+/** A connection that was refused carried nothing; after any other failure it is unknown whether something was written. */
 function holderUnreachable(error: unknown, holder: string): Error {
   if (error instanceof StoreUnavailable) return error;
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };

@@ -76,7 +76,7 @@ const Entry = Type.Object({
   ),
 });
 
-export function historyRoute(views: ChangeRepresentations, workload: FairScheduler): Route {
+export function historyRoute(representations: ChangeRepresentations, workload: FairScheduler): Route {
   return read({
     method: 'GET',
     path: '/api/v1/history',
@@ -96,7 +96,7 @@ export function historyRoute(views: ChangeRepresentations, workload: FairSchedul
       },
     },
     handle: ({ query, caller }, { journal, redactorFor }) =>
-      readHistory({ journal, views, workload }, { query, caller, sight: redactorFor(caller, journal.fleet) }),
+      readHistory({ journal, representations, workload }, { query, caller, sight: redactorFor(caller, journal.fleet) }),
   });
 }
 
@@ -109,15 +109,16 @@ interface HistoryRequest {
 /** What history is read from, and how the reading is shared out. */
 interface HistorySource {
   readonly journal: ReadableJournal;
-  readonly views: ChangeRepresentations;
+  readonly representations: ChangeRepresentations;
   readonly workload: FairScheduler;
 }
 
 async function readHistory(source: HistorySource, request: HistoryRequest): Promise<HandlerResult> {
-  const { journal, views, workload } = source;
+  const { journal, representations, workload } = source;
   const { caller } = request;
   const { kind, id, before } = request.query;
-  if (kind !== undefined && views.representation(kind) === undefined) return refusalAnswer(unknownKind(kind, views));
+  if (kind !== undefined && representations.find(kind) === undefined)
+    return refusalAnswer(unknownKind(kind, representations));
   if (id !== undefined && kind === undefined) return refusalAnswer(idWithoutKind());
   workload.refuseOverload(caller);
   const page = await readVisiblePage(source, request);
@@ -129,7 +130,9 @@ async function readHistory(source: HistorySource, request: HistoryRequest): Prom
   for (const [at, entry] of page.items.entries()) {
     const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
     texts.push(
-      await workload.slice(caller, () => JSON.stringify(renderEntry(views, { entry, older, sight: request.sight }))),
+      await workload.slice(caller, () =>
+        JSON.stringify(renderEntry(representations, { entry, older, sight: request.sight })),
+      ),
     );
   }
   const next = page.next === undefined ? '' : `,"next":${page.next}`;
@@ -152,7 +155,7 @@ interface Page {
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
 async function readVisiblePage(
-  { journal, views, workload }: HistorySource,
+  { journal, representations, workload }: HistorySource,
   { query, caller, sight }: HistoryRequest,
 ): Promise<Page> {
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
@@ -171,7 +174,7 @@ async function readVisiblePage(
     };
     const page = await workload.read(caller, () => journal.store.history(wanted));
     for (const commit of page.commits) {
-      const entry = await workload.slice(caller, () => visibleCommit(commit, views, audience));
+      const entry = await workload.slice(caller, () => visibleCommit(commit, representations, audience));
       if (entry === undefined) continue;
       chars += entry.chars;
       seen.push(entry);
@@ -192,12 +195,12 @@ function splitPage(seen: readonly VisibleCommit[]): Page {
 /** What the caller may see of a commit; undefined for nothing. Documents of kinds that are not shown are not parsed. */
 function visibleCommit(
   commit: StoredCommit,
-  views: ChangeRepresentations,
+  representations: ChangeRepresentations,
   audience: Audience & { readonly fleet: Fleet },
 ): VisibleCommit | undefined {
-  const texts = commit.changes.filter(({ kind }) => views.isKindVisible(kind, audience));
+  const texts = commit.changes.filter(({ kind }) => representations.isKindVisible(kind, audience));
   const changes = texts.map((text) => parseChange(audience.fleet.registry, text));
-  const visible = views.visibleChanges({ ...commit, changes }, audience);
+  const visible = representations.visibleChanges({ ...commit, changes }, audience);
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }
@@ -209,12 +212,14 @@ interface Rendering {
   readonly sight: Redactor | undefined;
 }
 
-function renderEntry(views: ChangeRepresentations, { entry, older: before, sight }: Rendering): object {
+function renderEntry(representations: ChangeRepresentations, { entry, older: before, sight }: Rendering): object {
   const { commit, changes } = entry;
   const shown = changes.map((change) => {
-    const now = views.toJson(change, sight);
+    const now = representations.toJson(change, sight);
     const older = before?.changes.find((one) => one.kind === change.kind && one.id === change.id);
-    return older === undefined ? now : { ...now, fields: changedFields(views.toJson(older, sight).doc, now.doc) };
+    return older === undefined
+      ? now
+      : { ...now, fields: changedFields(representations.toJson(older, sight).doc, now.doc) };
   });
   return { ...commitMetadata(commit, sight), changes: shown };
 }

@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import type { DocumentMetric } from '../composition/index.ts';
 import type { AnyDoc, AppliedChange } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
+import { CLOSE_REASONS, type CloseReason } from './limits/close-reasons.ts';
 import { RequestHistogram } from './request-histogram.ts';
 
 const LATENCY_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -18,6 +19,7 @@ export class Metrics {
   readonly #integrity: Counter;
   readonly #refused: Counter<'method' | 'route' | 'code'>;
   readonly #refusalsLost: Counter;
+  readonly #connectionsClosed: Counter<'reason'>;
 
   constructor() {
     const registers = [this.registry];
@@ -54,6 +56,14 @@ export class Metrics {
       labelNames: ['method', 'route', 'code'],
       registers,
     });
+    this.#connectionsClosed = new Counter({
+      name: 'muster_connections_closed_total',
+      help: 'Connections closed by a limit, by the limit',
+      labelNames: ['reason'],
+      registers,
+    });
+    // There from the start: a first rise from nothing would be no rate.
+    for (const reason of CLOSE_REASONS) this.#connectionsClosed.inc({ reason }, 0);
     this.#refusalsLost = new Counter({
       name: 'muster_refusals_lost_total',
       help: 'Lines of refusals that could not be kept for the audit',
@@ -80,6 +90,10 @@ export class Metrics {
 
   countRefusal(labels: { readonly method: string; readonly route: string; readonly code: string }): void {
     this.#refused.inc(labels);
+  }
+
+  countClosedConnection(reason: CloseReason): void {
+    this.#connectionsClosed.inc({ reason });
   }
 
   countLostRefusals(lines: number): void {
@@ -129,7 +143,7 @@ export class Metrics {
       sizes.observe(group);
       group = 0;
     };
-    return journal.onCommit((commit) => {
+    return journal.onCommit(({ commit }) => {
       if (group === 0) queueMicrotask(close);
       group += 1;
       if (journal.fence !== undefined) latency.observe(Math.max(0, clock.nowMs() - commit.atMs) / 1000);
@@ -168,7 +182,7 @@ export class Metrics {
       add(before?.doc, -1);
       add(after?.doc, 1);
     };
-    const stopCommits = journal.onCommit((_, applied) =>
+    const stopCommits = journal.onCommit(({ applied }) =>
       applied.forEach((one) => one.kind === kind.name && change(one)),
     );
     const stopRebuilt = journal.onRebuilt(start);

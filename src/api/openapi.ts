@@ -20,12 +20,12 @@ const Problem = Type.Object(
 );
 
 const PROBLEM_ANSWER = {
-  description: 'Anything that is not the answer asked for',
+  description: 'The request was refused or failed',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 };
 
 const RESTCONF_ANSWER = {
-  description: 'Anything that is not the answer asked for (RFC 8040, section 7.1)',
+  description: 'The request was refused or failed (RFC 8040, section 7.1)',
   content: { [YANG_JSON]: { schema: { type: 'object' } } },
 };
 

@@ -41,12 +41,12 @@ export function probeRoutes(probed: HealthProbeOptions): Route[] {
       method: 'GET',
       path: '/readyz',
       tag: 'probes',
-      about: 'Say whether this server can answer, somebody decides, and the first admin token is there',
+      about: 'Show whether this server can answer, a server holds the lease, and the first admin token is there',
       access: 'public',
       isProbe: true,
       answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
       handle: (_, { journal, clock }) => {
-        // Once is enough: a fleet whose last admin token has expired still serves everybody else, and has an alarm.
+        // Once is enough: a fleet whose last admin token has expired still serves all other callers, and has an alarm.
         state.hadAdmin ||= isFirstStartOver(journal.fleet, clock.nowMs());
         return checkReadiness(journal, { ...probed, ...state });
       },

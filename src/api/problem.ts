@@ -117,7 +117,7 @@ const FASTIFY_CODES: Readonly<Record<string, readonly [status: number, code: str
   ],
 };
 
-/** What the caller does when the store was away: only where nobody knows whether it was written, the key matters. */
+/** What the caller does when the store was away: only where it is unknown whether it was written, the key matters. */
 const OUTCOME_ADVICE: Readonly<Record<StoreUnavailable['outcome'], string>> = {
   failed: 'Nothing was changed; try again in a moment.',
   unknown: 'Whether the request was carried out is not known: repeat it with the same Idempotency-Key.',

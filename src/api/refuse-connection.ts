@@ -1,6 +1,7 @@
 // Refuses what is not HTTP: one raw response, then the connection is closed. A peer that does not close its own end is not
 // waited for.
 import type { Socket } from 'node:net';
+import type { CloseReason, CountClosed } from './limits/close-reasons.ts';
 import { HttpProblem, PROBLEM_TYPE } from './problem.ts';
 
 export const HEADER_BYTES_MAX = 16 * 1024;
@@ -8,7 +9,20 @@ export const HEADER_BYTES_MAX = 16 * 1024;
 /** Time for the peer to read the answer and to close. Destroying at once could reset the connection before it has read it. */
 const LINGER_MS = 1000;
 
-export function refuseConnection(error: Error & { readonly code?: string }, socket: Socket): void {
+/** What a limit is behind; anything else is no HTTP, or a peer that is gone. */
+const LIMITS: Readonly<Record<string, CloseReason>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-too-slow',
+  ERR_TLS_HANDSHAKE_TIMEOUT: 'handshake-too-slow',
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+};
+
+export function refuseConnection(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  countClosed: CountClosed,
+): void {
+  const limit = LIMITS[error.code ?? ''];
+  if (limit !== undefined) countClosed(limit);
   if (!socket.writable) {
     socket.destroy();
     return;

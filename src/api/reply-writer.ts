@@ -159,7 +159,7 @@ export class ReplyWriter {
 
 /**
  * The request is under way no more. One whose answer still waits for its reader is, until the connection has taken it or is
- * gone: nobody holds more answers in memory than requests at once.
+ * gone: no caller holds more answers in memory than requests at once.
  */
 export function releaseSlot({ admitted }: FastifyRequest, raw: ServerResponse): void {
   const usage = admitted?.counted;

@@ -34,7 +34,7 @@ export interface AdmittedRequest {
   readonly route: Route;
   readonly startedMs: number;
   caller: Caller;
-  /** What is remembered of the caller; of nobody nothing is. */
+  /** What is remembered of the caller; undefined without a token. */
   known: CallerState | undefined;
   /** The body as it came, on a route whose callers repeat themselves. */
   text: string | undefined;
@@ -65,7 +65,7 @@ export interface RequestAdmissionOptions {
   readonly metrics: Metrics;
   readonly connections: Connections;
   readonly closing: AbortSignal;
-  /** Told of a host whose credential was revoked and is shown all the same; answers what else there is to say to it. */
+  /** Called for a host whose revoked credential was presented; returns what else the refusal says. */
   readonly onRevokedCredential?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
   readonly signRefusal?: SignRefusal | undefined;
@@ -76,7 +76,7 @@ export interface RequestAdmissionOptions {
 const CATCH_UP_MS = 2000;
 
 interface NextSteps {
-  readonly done: (error?: Error) => void;
+  readonly finish: (error?: Error) => void;
   readonly again: () => void;
   readonly isPublic: boolean;
 }
@@ -122,7 +122,7 @@ export class RequestAdmission {
           request,
           (problem) =>
             void this.#waitAndAdmit(wanted, problem, {
-              done,
+              finish: done,
               again: () => pass(request, done),
               isPublic: route.access === 'public',
             }),
@@ -135,17 +135,17 @@ export class RequestAdmission {
     const onItsWay =
       problem instanceof HttpProblem && problem.code === 'token-unknown' && this.#options.journal.fence === undefined;
     if (problem !== undefined && !onItsWay) {
-      next.done(problem);
+      next.finish(problem);
       return;
     }
-    // What everybody may read says nothing of a revision: nobody is kept waiting for it.
+    // Public answers say nothing of a revision: no request for them has to wait for one.
     const late = next.isPublic ? malformedRevision(wanted) : await this.#waitForRevision(wanted);
-    if (problem === undefined) next.done(late);
+    if (problem === undefined) next.finish(late);
     else if (late === undefined) next.again();
-    else next.done(problem);
+    else next.finish(problem);
   }
 
-  /** Whom it lets through; undefined for nobody in particular. */
+  /** The caller that it lets through; undefined without a token. */
   #admit(route: Route, request: FastifyRequest): CallerState | undefined {
     const { clock, closing, authenticator, journal } = this.#options;
     if (closing.aborted) throw shuttingDownProblem();
@@ -230,7 +230,7 @@ export class RequestAdmission {
     admitted.counted = usage;
   }
 
-  /** Counts a request of nobody in particular against its address; with IPv6 against its /64. */
+  /** Counts a request without a token against its address; with IPv6 against its /64. */
   limitAnonymous(request: FastifyRequest, nowMs: number): void {
     this.#enforceRate(
       this.#byAddress.take(addressBlockOf(request.ip), nowMs),

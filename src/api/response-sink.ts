@@ -43,14 +43,14 @@ export class ResponseSink implements StreamSink {
   #waitForDrain(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#raw.destroy(), STALLED_MS);
-      const done = (): void => {
+      const finish = (): void => {
         clearTimeout(timer);
-        this.#raw.off('drain', done);
-        this.#closed.signal.removeEventListener('abort', done);
+        this.#raw.off('drain', finish);
+        this.#closed.signal.removeEventListener('abort', finish);
         resolve();
       };
-      this.#raw.once('drain', done);
-      this.#closed.signal.addEventListener('abort', done, { once: true });
+      this.#raw.once('drain', finish);
+      this.#closed.signal.addEventListener('abort', finish, { once: true });
     });
   }
 }

@@ -66,16 +66,16 @@ export function handlerOf(route: Route, serving: HandlerDependencies): Handler {
   return (request, reply) => {
     if (world.journal.fence === undefined) return away(request, reply);
     // The lease went while the request waited: nothing was written, so another server may decide it.
-    const failed = (error: unknown): unknown => {
+    const redirect = (error: unknown): unknown => {
       if (error instanceof NotHolder) return away(request, reply);
       throw error;
     };
     try {
       const answered = handler(request, reply);
       // What is answered at once is not made to wait for a promise: heartbeats come a thousand times a second.
-      return answered instanceof Promise ? answered.catch(failed) : answered;
+      return answered instanceof Promise ? answered.catch(redirect) : answered;
     } catch (error) {
-      return failed(error);
+      return redirect(error);
     }
   };
 }
@@ -113,13 +113,13 @@ function remoteHandlerOf(route: Route, { forwarder, replies, signHolder }: Handl
 function readHandler(route: RouteOf<'read'>, serving: HandlerDependencies): Handler {
   const callOf = compileCall(route);
   const { scansFleet, plansOnFleet } = route;
-  const inTurn = async (call: Call): Promise<HandlerResult> =>
+  const handleInSlice = async (call: Call): Promise<HandlerResult> =>
     serving.workload.slice(call.caller, () => route.handle(call, serving.world));
-  const planned = (call: Call): Promise<HandlerResult> =>
+  const handlePlanned = (call: Call): Promise<HandlerResult> =>
     serving.workload.plan(call.caller, async () => route.handle(call, serving.world));
   const handle = (call: Call): HandlerResult | Promise<HandlerResult> => {
-    if (plansOnFleet === true) return planned(call);
-    return scansFleet?.(call) === true ? inTurn(call) : route.handle(call, serving.world);
+    if (plansOnFleet === true) return handlePlanned(call);
+    return scansFleet?.(call) === true ? handleInSlice(call) : route.handle(call, serving.world);
   };
   const send = (reply: FastifyReply, answered: HandlerResult): unknown =>
     answered.kind === 'answer' && answered.pieces !== undefined
@@ -179,7 +179,7 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
     const path = request.url.split('?', 1)[0] ?? '';
     return replies.sendAnswer(
       reply,
-      markReplayed(await replay(written, { path, caller: call.caller })),
+      markReplayed(await replay(written, { path, caller: call.caller, write })),
       outcome.revision,
     );
   };
@@ -245,6 +245,7 @@ function compileCall(route: Route): (request: FastifyRequest) => Call {
       authority: authorityOf(request),
       requestId: request.id,
       headersOnly: request.method === 'HEAD',
+      accept: request.headers.accept,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     };
   };

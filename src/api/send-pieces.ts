@@ -33,7 +33,7 @@ export async function sendPieces(
       isStillAuthorized(gate, { route, reply }) ? slice(pieces) : undefined,
     );
     if (text === '') break;
-    // Cut off, so that nobody takes what came for the whole.
+    // Cut off, so that no client takes what came for the whole.
     if (text === undefined || !(await out.send(text))) {
       reply.raw.destroy();
       break;

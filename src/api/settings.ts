@@ -6,9 +6,12 @@ import {
   read,
   refusalAnswer,
   defineRepresentation,
+  noProject,
+  wholeFleet,
   write,
   type Answer,
   type Route,
+  type Write,
 } from '../access/index.ts';
 import {
   put,
@@ -17,8 +20,6 @@ import {
   suggestion,
   valueOf,
   type FleetReader,
-  type Id,
-  type Kind,
   type Refusal,
   type Setting,
   type Stored,
@@ -27,6 +28,8 @@ import { accept, refuse, type Decision } from '../journal/index.ts';
 
 export const SETTING_REPRESENTATION = defineRepresentation({
   kind: SETTING,
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: { value: Type.Unknown(), changedBy: Type.String(), changedAtMs: Type.Integer() },
 });
 
@@ -45,10 +48,6 @@ const SettingJson = Type.Object({
 
 const ONE = { 200: { about: 'the setting', schema: SettingJson } };
 
-interface Reader {
-  get(kind: Kind<'setting', SettingDoc>, id: Id<'setting'>): Stored<'setting', SettingDoc> | undefined;
-}
-
 interface SettingDoc {
   readonly value: unknown;
   readonly changedBy: string;
@@ -62,9 +61,22 @@ function toJson(setting: Setting, stored: Stored<'setting', SettingDoc> | undefi
   return { name, about, value, default: defaultValue, schema, revision: stored.revision, changedBy, changedAtMs };
 }
 
-function answerOf(setting: Setting, fleet: Reader): Answer {
-  const stored = fleet.get(SETTING, setting.name);
+type StoredSetting = Stored<'setting', SettingDoc> | undefined;
+
+function answerOf(setting: Setting, stored: StoredSetting): Answer {
   return { ...answer(toJson(setting, stored)), ...(stored !== undefined && { etag: stored.revision }) };
+}
+
+/** With a key only the revision is kept: what a setting is about is longer than a key may cost. */
+function writeAnswers(setting: Setting): Pick<Write, 'answer' | 'recompose'> {
+  return {
+    answer: (_, after) => {
+      const stored = after.get(SETTING, setting.name);
+      const shown = stored && { kind: SETTING.name, id: stored.id, revision: stored.revision };
+      return { ...answerOf(setting, stored), memo: '', ...(shown !== undefined && { shown }) };
+    },
+    recompose: ({ shown }) => answerOf(setting, shown as StoredSetting),
+  };
 }
 
 export function settingRoutes(settings: readonly Setting[]): Route[] {
@@ -100,7 +112,7 @@ function readRoute(known: SettingsByName): Route {
       const setting = known.get(params.name);
       return setting === undefined
         ? refusalAnswer(unknownSetting(params.name, known))
-        : answerOf(setting, journal.fleet);
+        : answerOf(setting, journal.fleet.get(SETTING, setting.name));
     },
   });
 }
@@ -120,10 +132,10 @@ function changeRoute(known: SettingsByName): Route {
       if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       const doc: SettingDoc = { value: body.value, changedBy: caller.name, changedAtMs: clock.nowMs() };
       return {
-        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
+        target: { representation: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `change setting ${setting.name}`,
         decide: (fleet): Decision<null> => changeSetting(fleet, setting, doc),
-        answer: (_, after) => answerOf(setting, after),
+        ...writeAnswers(setting),
       };
     },
   });
@@ -142,11 +154,11 @@ function resetRoute(known: SettingsByName): Route {
       const setting = known.get(params.name);
       if (setting === undefined) return refusalAnswer(unknownSetting(params.name, known));
       return {
-        target: { view: SETTING_REPRESENTATION, id: setting.name, optional: true },
+        target: { representation: SETTING_REPRESENTATION, id: setting.name, optional: true },
         why: `reset setting ${setting.name}`,
         decide: (fleet): Decision<null> =>
           accept(fleet.get(SETTING, setting.name) === undefined ? [] : [remove(SETTING, setting.name)], null),
-        answer: (_, after) => answerOf(setting, after),
+        ...writeAnswers(setting),
       };
     },
   });

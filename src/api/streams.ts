@@ -43,7 +43,7 @@ export class Streams {
   /** Ends streams as soon as the journal ends their tokens. */
   follow(journal: Journal): () => void {
     const stops = [
-      journal.onCommit((_, applied) => {
+      journal.onCommit(({ applied }) => {
         if (applied.some(({ kind }) => kind === TOKEN.name)) this.#endUnauthorized();
       }),
       journal.onRebuilt(() => this.#endUnauthorized()),

@@ -35,7 +35,7 @@ const Query = strictObject({
   kind: Type.Optional(Type.String({ maxLength: 500, description: 'only these kinds, separated by commas' })),
 });
 
-export function watchRoute(views: ChangeRepresentations, workload: FairScheduler): Route {
+export function watchRoute(representations: ChangeRepresentations, workload: FairScheduler): Route {
   return stream({
     method: 'GET',
     path: '/api/v1/watch',
@@ -49,26 +49,29 @@ export function watchRoute(views: ChangeRepresentations, workload: FairScheduler
       200: { about: 'events `open`, `commit`, `gone`; the event id is the revision', type: 'text/event-stream' },
     },
     handle: async ({ query, caller, lastEventId }, { journal, redactorFor }) => {
-      const kinds = kindsOf(query.kind, views);
+      const kinds = kindsOf(query.kind, representations);
       if (kinds !== undefined && 'code' in kinds) return refusalAnswer(kinds);
       const after = revisionIn(lastEventId) ?? query.after;
       const { fleet } = journal;
       const audience = { fleet, caller, sight: redactorFor(caller, fleet), kinds };
-      return startWatch(journal, { views, workload, audience }, after);
+      return startWatch(journal, { representations, workload, audience }, after);
     },
   });
 }
 
 /** The kinds of a filter, or what is wrong with it. */
-function kindsOf(text: string | undefined, views: ChangeRepresentations): ReadonlySet<string> | Refusal | undefined {
+function kindsOf(
+  text: string | undefined,
+  representations: ChangeRepresentations,
+): ReadonlySet<string> | Refusal | undefined {
   if (text === undefined) return undefined;
   const kinds = text.split(',');
-  const unknown = kinds.find((kind) => !views.kinds.includes(kind));
-  return unknown === undefined ? new Set(kinds) : unknownKind(unknown, views);
+  const unknown = kinds.find((kind) => !representations.kinds.includes(kind));
+  return unknown === undefined ? new Set(kinds) : unknownKind(unknown, representations);
 }
 
-export function unknownKind(kind: string, views: ChangeRepresentations): Refusal {
-  const message = `There is no kind "${kind}"${suggestion(kind, views.kinds)}. Use one of ${views.kinds.join(', ')}.`;
+export function unknownKind(kind: string, representations: ChangeRepresentations): Refusal {
+  const message = `There is no kind "${kind}"${suggestion(kind, representations.kinds)}. Use one of ${representations.kinds.join(', ')}.`;
   return { kind: 'invalid', code: 'unknown-kind', message, field: '/kind' };
 }
 
@@ -77,7 +80,7 @@ function revisionIn(lastEventId: string | undefined): number | undefined {
 }
 
 interface WatchContext {
-  readonly views: ChangeRepresentations;
+  readonly representations: ChangeRepresentations;
   readonly workload: FairScheduler;
   readonly audience: Audience;
 }
@@ -105,7 +108,9 @@ async function startWatch(
     out.closed.addEventListener('abort', stop, { once: true });
     if (out.closed.aborted) stop();
     const teller = new WatchWriter(out, showing);
-    await out.send(`retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after}}\n\n`);
+    await out.send(
+      `retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after},"head":${journal.fleet.revision}}\n\n`,
+    );
     if (first === undefined || (await teller.write(first))) {
       for await (const event of events) if (!(await teller.write(event))) break;
     }
@@ -139,12 +144,12 @@ class WatchWriter {
 
   /** The events of commits, in pieces that may end anywhere but together are whole. */
   *#pieces(commits: readonly Commit[]): Generator<string, void> {
-    const { views, audience } = this.#showing;
+    const { representations, audience } = this.#showing;
     let text = '';
     let sentRevision: number | undefined;
     for (const commit of commits) {
       let separator = `id: ${commit.revision}\nevent: commit\ndata: `;
-      for (const part of views.commitPieces(commit, audience)) {
+      for (const part of representations.commitPieces(commit, audience)) {
         text += separator + part;
         separator = '';
         sentRevision = commit.revision;

@@ -30,7 +30,7 @@ export function auditCommand(cli: Cli): Command {
 function exportCommand(cli: Cli): Command {
   const command = new Command('export')
     .description(
-      'Write every commit and every refused request as JSON lines, oldest first. Refusals are those of the server that is asked',
+      'Write every commit and every refused request as JSON lines, oldest first. Refusals are those of the server that answers',
     )
     .option('--since <time>', 'only what is younger: 24h, or a time such as 2026-11-16T08:00:00Z')
     .option('--until <time>', 'only what is older, in the same forms');

@@ -16,7 +16,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] = [
   [EXIT.ok, 'done'],
   [EXIT.refused, 'refused by the server, or the server could not start; of "dataplane diff": there is a difference'],
-  [EXIT.usage, 'wrong usage: nothing was asked of the server'],
+  [EXIT.usage, 'wrong usage: no request was sent'],
   [EXIT.unreachable, 'the server, or the switch, cannot be reached'],
   [EXIT.operationFailed, 'the operation failed or was cancelled'],
   [EXIT.timeout, 'still running when --timeout was over'],

@@ -65,7 +65,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 
 export function globalOptions(): Option[] {
   return [
-    new Option('--server <url>', `the server to ask (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
+    new Option('--server <url>', `the server to connect to (env MUSTER_SERVER; else ${DEFAULT_SERVER})`),
     new Option('--token <token>', 'the token to show; others can see it in the list of processes'),
     new Option('--token-file <path>', 'the token from a file (else env MUSTER_TOKEN, else admin-token in --data)'),
     new Option('--data <folder>', 'the data folder of a server on this machine').default('./data'),
@@ -74,7 +74,7 @@ export function globalOptions(): Option[] {
     new Option('--request-timeout <time>', 'for one request with its retries, such as 10s or 2m')
       .argParser(parseTimeout)
       .default(REQUEST_TIMEOUT_MS, '30s'),
-    new Option('-v, --verbose', 'tell of every request, and its id when it is refused'),
+    new Option('-v, --verbose', 'log every request, and its id when it is refused'),
   ];
 }
 

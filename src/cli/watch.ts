@@ -6,6 +6,7 @@ import { commitLines } from './output/commit-text.ts';
 import { EXIT, Failure, type ExitCode } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import { ApiRefusal, unreachableFailure } from './client/problem.ts';
+import { ProgressNote } from './output/progress-note.ts';
 import { eventsIn, type ServerSentEvent } from './client/server-sent-events.ts';
 import type { Session } from './session.ts';
 import type { Commit } from './client/representations.ts';
@@ -34,16 +35,20 @@ export function watchCommand(cli: Cli): Command {
   return withAction<WatchOptions>(cli, command, (session, { options }) => new WatchFollower(session, options).run());
 }
 
-class WatchFollower {
+export class WatchFollower {
   readonly #session: Session;
   readonly #options: WatchOptions;
   readonly #interrupted: AbortSignal;
+  readonly #progress: ProgressNote;
   #lastId: string | undefined;
   #shown = 0;
+  /** The newest revision when the stream began: what comes up to it is caught up with. Older servers do not say it. */
+  #head = 0;
 
   constructor(session: Session, options: WatchOptions) {
     this.#session = session;
     this.#options = options;
+    this.#progress = new ProgressNote(session);
     this.#interrupted = session.terminal.interruptSignal();
   }
 
@@ -92,13 +97,30 @@ class WatchFollower {
         'The changes after the last one shown are no longer kept. Start again without --after.',
       );
     }
-    if (event !== 'commit') return false;
+    if (event === 'open') this.#head = headIn(data) ?? this.#head;
+    if (event === 'commit') await this.#write(data);
+    this.#reportCatchUp();
+    return event === 'commit' && this.#shown === this.#options.limit;
+  }
+
+  /** What comes as it happens is no progress towards anything. */
+  #reportCatchUp(): void {
+    const revision = Number(this.#lastId ?? this.#head);
+    if (revision >= this.#head) return;
+    this.#progress.report(() => `${this.#shown} commits so far, at revision ${revision} of ${this.#head}`);
+  }
+
+  async #write(data: string): Promise<void> {
     const commit = JSON.parse(data) as Commit;
     if (this.#session.output === 'table') {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
       this.#session.terminal.out(`${commitLines(commit, this.#session.paint, when).join('\n')}\n`);
     } else await this.#session.writeEvent(commit);
     this.#shown += 1;
-    return this.#shown === this.#options.limit;
   }
+}
+
+function headIn(data: string): number | undefined {
+  const head = (JSON.parse(data) as { readonly head?: unknown } | null)?.head;
+  return typeof head === 'number' ? head : undefined;
 }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
-import { defineRepresentation } from '../access/index.ts';
-import { schemaKind } from '../fleet/index.ts';
+import { defineRepresentation, noProject, wholeFleet } from '../access/index.ts';
+import { schemaKind, type Kind } from '../fleet/index.ts';
 import { BadComposition, compose } from './compose.ts';
 import { contribute, extensionPoint, type ExtensionPoint } from './extension-point.ts';
 import { hideKind, type Module } from './module.ts';
@@ -9,9 +9,13 @@ import { hideKind, type Module } from './module.ts';
 const fields = { name: Type.String() };
 const THING = schemaKind('thing', Type.Object(fields));
 const OTHER = schemaKind('other', Type.Object(fields));
-const THING_VIEW = defineRepresentation({ kind: THING, siteOf: () => 'north', fields });
+const THING_REPRESENTATION = defineRepresentation({ kind: THING, siteOf: () => 'north', projectOf: noProject, fields });
 
-const shown: Module = { name: 'shown', models: () => [{ kinds: [THING] }], representations: () => [THING_VIEW] };
+const shown: Module = {
+  name: 'shown',
+  models: () => [{ kinds: [THING] }],
+  representations: () => [THING_REPRESENTATION],
+};
 
 function problemsOf(...modules: readonly Module[]): readonly string[] {
   try {
@@ -32,12 +36,12 @@ describe('a program does not start', () => {
     ],
     [
       'with-a-representation-of-a-kind-that-is-in-no-model',
-      [{ name: 'a', representations: () => [THING_VIEW] }],
+      [{ name: 'a', representations: () => [THING_REPRESENTATION] }],
       'kind thing is shown or hidden, and in no model',
     ],
     [
       'with-a-kind-that-is-shown-and-hidden',
-      [shown, { name: 'b', hiddenKinds: [hideKind(THING)] }],
+      [shown, { name: 'b', hiddenKinds: [hideKind(THING, { siteOf: wholeFleet, projectOf: noProject })] }],
       'kind thing is shown or hidden twice',
     ],
     [
@@ -47,6 +51,14 @@ describe('a program does not start', () => {
         { name: 'b', sentences: [{ late: () => 'It was late.' }] },
       ],
       'reason late has two sentences',
+    ],
+    [
+      'with-a-reason-that-has-no-sentence',
+      [
+        { name: 'a', reasonCodes: ['late', 'lost'] },
+        { name: 'b', sentences: [{ late: () => 'It is late.' }] },
+      ],
+      'reason lost of module a has no sentence: add it to the sentences of a module',
     ],
     ['with-two-modules-of-one-name', [{ name: 'a' }, { name: 'a' }], 'two modules are named a'],
   ])('%s', (_name, modules, problem) => {
@@ -68,12 +80,14 @@ describe('composed modules', () => {
     const kept: Module = {
       name: 'kept',
       models: () => [{ kinds: [OTHER] }],
-      hiddenKinds: [hideKind(OTHER, { projectOf: () => 'blue' })],
+      hiddenKinds: [hideKind(OTHER, { siteOf: wholeFleet, projectOf: () => 'blue' })],
     };
     const { scopeOf } = composed(shown, kept);
-    expect(scopeOf('thing').siteOf({} as never, 't', {} as never)).toBe('north');
-    expect(scopeOf('other').projectOf({} as never, 'o', {} as never)).toBe('blue');
-    expect(() => scopeOf('third')).toThrow('nothing says where documents of kind third belong');
+    expect(scopeOf(THING).siteOf({} as never, {} as never)).toBe('north');
+    expect(scopeOf(OTHER).projectOf({} as never, {} as never)).toBe('blue');
+    expect(() => scopeOf(schemaKind('third', Type.Object(fields)))).toThrow(
+      'nothing says where documents of kind third belong',
+    );
   });
 
   test('pass-contributions-in-the-order-of-the-modules', () => {
@@ -94,7 +108,7 @@ describe('composed modules', () => {
   function composed(...modules: readonly Module[]) {
     const composition = compose(modules);
     return {
-      scopeOf: (kind: string) => composition.scopeOf(kind),
+      scopeOf: (kind: Kind<string, { readonly name: string }>) => composition.scopeOf(kind),
       all: <T>(wanted: ExtensionPoint<T>) => composition.all(wanted),
     };
   }

@@ -1,5 +1,5 @@
 // The fold over all modules. It refuses to start a program whose modules contradict each other or leave something out: a kind
-// without a representation, two sentences for one reason code, two things with one name.
+// without a representation, a reason code without a sentence or with two, two things with one name.
 import type { Route, Representation } from '../access/index.ts';
 import { Registry, type AnyDoc, type Kind, type Model, type Setting } from '../fleet/index.ts';
 import { explainer, type Explain, type OperationKind, type ReasonSentences } from '../operations/index.ts';
@@ -23,7 +23,7 @@ export interface Composition {
   /** How documents of this kind are shown. */
   representationOf<K extends string, D extends AnyDoc>(kind: Kind<K, D>): Representation<K, D>;
   /** Where documents of this kind belong. There is one for every kind. */
-  scopeOf(kind: string): Scope<never>;
+  scopeOf<D extends AnyDoc>(kind: Kind<string, D>): Scope<D>;
   /** Everything that modules contribute to a point, in the order of the modules. */
   all<T>(point: ExtensionPoint<T>): readonly T[];
   /** The one value that some module contributes. */
@@ -93,11 +93,11 @@ class ModuleComposition implements Composition {
     return found as unknown as Representation<K, D>;
   }
 
-  scopeOf(kind: string): Scope<never> {
+  scopeOf<D extends AnyDoc>({ name }: Kind<string, D>): Scope<D> {
     this.#scopes ??= new Map(scopesIn(this).map((scope) => [scope.kind.name, scope]));
-    const scope = this.#scopes.get(kind);
-    if (scope === undefined) throw new BadComposition([`nothing says where documents of kind ${kind} belong`]);
-    return scope;
+    const scope = this.#scopes.get(name);
+    if (scope === undefined) throw new BadComposition([`nothing says where documents of kind ${name} belong`]);
+    return scope as unknown as Scope<D>;
   }
 
   all<T>(point: ExtensionPoint<T>): readonly T[] {
@@ -137,10 +137,20 @@ function findProblems(composition: Composition): string[] {
     ...findDuplicates(sentences.flatMap((table) => Object.keys(table))).map(
       (code) => `reason ${code} has two sentences`,
     ),
+    ...findUnexplained(composition),
     ...findDuplicates(
       modules.flatMap((module) => module.operationKinds?.(composition).map(({ name }) => name) ?? []),
     ).map((name) => `two operation kinds are named ${name}`),
   ];
+}
+
+function findUnexplained({ modules, sentences }: Composition): string[] {
+  const explained = new Set(sentences.flatMap((table) => Object.keys(table)));
+  return modules.flatMap(({ name, reasonCodes = [] }) =>
+    reasonCodes
+      .filter((code) => !explained.has(code))
+      .map((code) => `reason ${code} of module ${name} has no sentence: add it to the sentences of a module`),
+  );
 }
 
 function findDuplicates(names: readonly string[]): string[] {

@@ -6,9 +6,9 @@ import type { Driver, OperationKind, ReasonSentences } from '../operations/index
 import type { Composition } from './compose.ts';
 import type { DocumentMetric } from './document-metric.ts';
 import type { Contribution } from './extension-point.ts';
-import type { Controller, Provider, Runtime } from './server-runtime.ts';
+import type { Controller, Provider, RequiredKey, Runtime } from './server-runtime.ts';
 
-/** Where a document belongs; both undefined for what belongs to the whole fleet and to no project. */
+/** Where a document belongs: `wholeFleet` and `noProject` for what has neither. */
 export interface Scope<D extends AnyDoc = AnyDoc> {
   readonly kind: Kind<string, D>;
   readonly siteOf: SiteOf<D>;
@@ -24,13 +24,17 @@ export interface Module {
   readonly operationKinds?: (composition: Composition) => readonly OperationKind[];
   /** What it adds to other modules: evacuators, view parts and the like. */
   readonly contributions?: readonly Contribution[];
-  /** The sentences of the reasons that it gives. */
+  /** The codes of all reasons that it gives; the sentence of each may be another module's. */
+  readonly reasonCodes?: readonly string[];
+  /** The sentences of reasons, by their codes. */
   readonly sentences?: readonly ReasonSentences[];
   /** How its kinds are shown by the API, in watches and in the history. */
   readonly representations?: (composition: Composition) => readonly Representation<string, never>[];
   /** Kinds that the API never shows, and the site and project of their documents. */
   readonly hiddenKinds?: readonly Scope<never>[];
   readonly metrics?: readonly DocumentMetric<never>[];
+  /** What it needs and does not provide itself: a server in which nothing provides one of them does not start. */
+  readonly requires?: readonly RequiredKey[];
   /** Running parts that others get by their key. */
   readonly services?: readonly Provider[];
   /** Running parts without a key. */
@@ -40,7 +44,7 @@ export interface Module {
   readonly routes?: (runtime: Runtime) => readonly Route[];
 }
 
-/** A kind that belongs to the whole fleet and is never shown. */
-export function hideKind<D extends AnyDoc>(kind: Kind<string, D>, scope: Partial<Scope<D>> = {}): Scope<D> {
-  return { kind, siteOf: () => undefined, projectOf: () => undefined, ...scope };
+/** A kind that is never shown, and where its documents belong. */
+export function hideKind<D extends AnyDoc>(kind: Kind<string, D>, scope: Omit<Scope<D>, 'kind'>): Scope<D> {
+  return { kind, ...scope };
 }

@@ -11,7 +11,7 @@ const said = (text: string): PeerBfdStatus[] =>
   text.split('').map((letter) => (letter === '.' ? undefined : letter === 'x' ? 'down' : 'up'));
 
 test.each([
-  ['nobody-listens', '', false],
+  ['no-peer-has-a-session', '', false],
   ['one-alone-never', 'x', false],
   ['one-alone-whatever-silent-ones-there-are', 'x...', false],
   ['both-of-two', 'xx', true],
@@ -43,7 +43,7 @@ describe('a host whose BFD most of its peers report down', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('gets-nothing-back-when-it-is-heard-again', async () => {
+  test('gets-nothing-back-when-BFD-is-up-again', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.loseBfd('a');
     const { epoch } = service(world.fleet, NAT) ?? {};
@@ -52,13 +52,13 @@ describe('a host whose BFD most of its peers report down', () => {
     expect([pair(world), service(world.fleet, NAT)?.epoch]).toEqual(['c b', epoch]);
   });
 
-  test('is-nobody-s-standby', async () => {
+  test('is-not-a-standby', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.loseBfd('c');
     expect(pair(world)).toBe('a b');
   });
 
-  test('keeps-them-when-nobody-else-is-heard-either', async () => {
+  test('keeps-them-when-BFD-to-all-others-is-down-as-well', async () => {
     const world = await servedBy('a', 'b', 'c');
     const { epoch } = service(world.fleet, NAT) ?? {};
     for (const name of ['b', 'c', 'a']) await world.loseBfd(name);
@@ -134,7 +134,7 @@ describe('which hosts have BFD sessions', () => {
     expect(['a', 'b', 'c'].map((name) => bfdPeers(world.fleet, name).join())).toEqual(['b,c', 'a,c', 'a,b']);
   });
 
-  test('nobody-when-it-is-switched-off', async () => {
+  test('none-when-it-is-switched-off', async () => {
     const world = await servedBy('a', 'b', 'c');
     await world.setting({ bfd: false });
     expect(bfdPeers(world.fleet, 'a')).toEqual([]);

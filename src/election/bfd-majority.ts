@@ -6,7 +6,7 @@ import { canHaveTunnels, zoneOfHost } from '../network/index.ts';
 import type { HasBfdUp, IsBfdDownByMajority, IsBfdDownUnanimously } from './health.ts';
 import { bfdPeers } from './bfd-peers.ts';
 
-/** What a listener says of a host; undefined when it is silent itself or listens for nobody. */
+/** What a peer reports of a host; undefined when it is silent itself or has no BFD session. */
 export type PeerBfdStatus = 'up' | 'down' | undefined;
 
 export interface BfdStatusSource {

@@ -20,7 +20,7 @@ export function bfdObservedHostsOf({ type, designated, standby, handover }: Serv
   return [...new Set(hosts.filter((host) => host !== undefined))];
 }
 
-/** The first of those with presence by name; `more` includes the next in line. */
+/** The first of those with presence by name; `more` includes the next one. */
 export function bfdObserverHostsOf(fleet: FleetReader, doc: Service, more = 0): string[] {
   const watched = bfdObservedHostsOf(doc);
   return watched.length === 0

@@ -38,7 +38,7 @@ const cases: readonly (readonly [string, Partial<Host>, string | undefined])[] =
   ['a-quarantined-one-is-not', { quarantined: { because: 'removed', atMs: 0 } }, 'quarantined'],
   ['a-suspect-one-is-not', { connection: { state: 'suspect', sinceMs: 0 } }, 'not-connected'],
   ['a-silent-one-is-not', { connection: { state: 'down', sinceMs: 0 } }, 'not-connected'],
-  ['one-never-heard-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
+  ['one-that-was-never-connected-is-not', { connection: { state: 'unknown', sinceMs: 0 } }, 'not-connected'],
   ['one-that-is-operator-fenced-is-not', { forcedDown: FORCED_DOWN }, 'not-connected'],
   ['one-without-a-datapath-id-is-pending', { switch: { systemId: 'x' } }, 'no-datapath-id'],
   ['one-in-an-undefined-zone-is-parked', { transportZone: 'later' }, 'no-transport-zone'],
@@ -67,7 +67,7 @@ test('a-host-that-is-not-known-is-rejected-by-name', () => {
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.listed).toEqual([{ host: 'ghost', because: 'unknown-host' }]);
 });
 
-test('a-host-without-presence-is-nobody', () => {
+test('a-host-without-presence-is-no-candidate', () => {
   const poll = new ElectionContext(fleetWith(fitHost('a')));
   expect(poll.rejectionOf(ROUTE, 'a')).toBe('no-presence');
   expect(poll.candidatesOf({ doc: ROUTE }).rejected.count).toBe(0);

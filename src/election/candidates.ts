@@ -32,10 +32,10 @@ export interface Candidates {
 export class Shortlist<T> {
   readonly listed: T[] = [];
   count = 0;
-  readonly #before: (one: T, other: T) => boolean;
+  readonly #isBefore: (one: T, other: T) => boolean;
 
-  constructor(before: (one: T, other: T) => boolean) {
-    this.#before = before;
+  constructor(isBefore: (one: T, other: T) => boolean) {
+    this.#isBefore = isBefore;
   }
 
   get first(): T | undefined {
@@ -46,9 +46,9 @@ export class Shortlist<T> {
     this.count += 1;
     const { listed } = this;
     const last = listed.at(-1);
-    if (listed.length === WHY_LISTED_MAX && last !== undefined && !this.#before(one, last)) return;
+    if (listed.length === WHY_LISTED_MAX && last !== undefined && !this.#isBefore(one, last)) return;
     let at = listed.length;
-    while (at > 0 && this.#before(one, listed[at - 1] as T)) at -= 1;
+    while (at > 0 && this.#isBefore(one, listed[at - 1] as T)) at -= 1;
     listed.splice(at, 0, one);
     if (listed.length > WHY_LISTED_MAX) listed.pop();
   }

@@ -60,7 +60,7 @@ export class ElectionController {
       intervalMs: () => Math.max(0, this.#scanAtMs - options.clock.nowMs()),
       // What is woken meanwhile is not kept for a term that may never come: a scan finds it.
       runsAsFollower: true,
-      subscribe: () => options.journal.onCommit((_commit, applied) => this.wake(applied)),
+      subscribe: () => options.journal.onCommit(({ applied }) => this.wake(applied)),
     });
   }
 

@@ -116,7 +116,7 @@ test('the-result-does-not-depend-on-the-order-of-lists-maps-or-arrivals', () => 
   );
 });
 
-test('why-is-told-with-candidates-rejections-and-scores', () => {
+test('why-is-shown-with-candidates-rejections-and-scores', () => {
   const fleet = fleetWith(
     fitHost('c1', LEAVING),
     fitHost('c7', { baseWeight: 2 }),
@@ -152,8 +152,8 @@ test('why-is-told-with-candidates-rejections-and-scores', () => {
   expect(whySentences({ ...doc, designated: { host: 'c1', sinceMs: 0, degraded: true } }).at(-1)).toMatchInlineSnapshot(
     `"c1 is leaving and has it only because no other host could take it."`,
   );
-  const { designated: _, why: __, ...nobody } = doc;
-  expect(whySentences(nobody)).toMatchInlineSnapshot(`
+  const { designated: _, why: __, ...undesignated } = doc;
+  expect(whySentences(undesignated)).toMatchInlineSnapshot(`
     [
       "It was never elected.",
       "It is not served now.",
@@ -209,7 +209,7 @@ test.each([
   expect(whySentences(doc)[0]).toContain(`${words}: b was chosen`);
 });
 
-test('one-that-is-handed-over-is-not-said-to-have-nobody-to-take-it', () => {
+test('a-service-in-a-handover-is-not-reported-without-a-candidate', () => {
   const fleet = fleetWith(fitHost('c1', LEAVING), routers(1), everywhere(['c1'], 1));
   look(fleet);
   fleet.apply(fleet.revision + 1, [fitHost('c2'), ...everywhere(['c2'], 1)]);

@@ -91,7 +91,7 @@ export function beginHandovers(passing: readonly PlannedHandover[], how: BeginHa
     ...passing.map(({ service: { id, doc }, to, why: chosen }) => {
       const from = doc.designated?.host ?? '';
       const handover = { operation, from, to, phase: 'preparing' as const, why: chosen, sinceMs: nowMs };
-      // Asked for once: one that is given up or cancelled is not begun again.
+      // Requested once: one that is abandoned or cancelled is not begun again.
       return put(SERVICE, id, { ...setFailBackPending(doc, false, how), handover, ...authorFields(how) });
     }),
     ...newOperation({

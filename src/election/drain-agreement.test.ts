@@ -76,7 +76,7 @@ async function drain(world: World): Promise<void> {
 /** Both run at every tick, the drain first. Counts commits to services near the end. */
 async function commitsNearTheEnd(world: World): Promise<number> {
   let [tick, commits] = [0, 0];
-  const end = world.journal.onCommit((_commit, applied) => {
+  const end = world.journal.onCommit(({ applied }) => {
     if (tick >= TICKS - NEAR_THE_END && applied.some(({ kind }) => kind === SERVICE.name)) commits += 1;
   });
   for (; tick < TICKS; tick += 1) {

@@ -138,7 +138,7 @@ export class FakeViewsDriver implements Driver {
       : undefined;
     if (alternative !== undefined) {
       const reason = { code: 'target-bfd-down', service: wanted, host: target, alternative };
-      return Promise.resolve({ kind: 'failed', retryable: true, reason });
+      return Promise.resolve({ kind: 'failed', reason });
     }
     for (const name of step === 'prepare' ? hosts : []) {
       const because = this.unready.get(`${name} ${wanted}`);
@@ -188,7 +188,7 @@ export class World extends TestWorld {
     const isBfdDownUnanimously = (one: string): boolean => this.bfdDownUnanimously.has(one);
     const detector = { hasBfdUp, isBfdDownByMajority, maybePartitioned, isBfdDownUnanimously };
     const election = new ElectionController({ journal, clock, ids, log, ...detector });
-    journal.onCommit((_commit, applied) => election.wake(applied));
+    journal.onCommit(({ applied }) => election.wake(applied));
     this.#election = election;
     return new OperationsController({ journal, clock, kinds, drivers, log, scanMs: 1 });
   }

@@ -56,7 +56,7 @@ test('a-lost-host-loses-its-services-at-once-and-gets-none-back', async () => {
   expect(world.operations()).toEqual([]);
 });
 
-test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-peers-hear-it: %s', async (state) => {
+test.each(['suspect', 'down'] as const)('a-silent-host-keeps-its-services-while-BFD-to-it-is-up: %s', async (state) => {
   const world = await three();
   await world.say('nat:r1', { onControlLoss: 'hold' });
   world.bfdUp.add('a');
@@ -69,7 +69,7 @@ test.each(['suspect', 'down'] as const)('a-silent-host-is-held-on-to-while-its-p
   expect(world.shown()).toBe('nat:r1 x, subnet-route:s1 b');
 });
 
-test('one-that-is-held-on-to-on-a-leaving-host-says-so-when-nobody-could-take-it', async () => {
+test('one-that-is-held-on-a-leaving-host-says-so-when-no-other-could-take-it', async () => {
   const world = await three();
   await world.say('nat:r1', { onControlLoss: 'hold' });
   world.bfdUp.add('a');
@@ -148,7 +148,7 @@ test.each(['suspect', 'down'] as const)(
   },
 );
 
-test('a-silent-host-keeps-what-nobody-else-can-take', async () => {
+test('a-silent-host-keeps-what-no-other-can-take', async () => {
   const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   const epoch = epochOf(world, 'nat:r1');
@@ -385,7 +385,7 @@ test('no-more-services-are-handed-over-at-once-than-the-setting-says', async () 
   expect(world.wrong()).toEqual([]);
 });
 
-test('subnets-and-ports-of-others-are-nobody-s-presence', async () => {
+test('subnets-and-ports-of-others-are-no-presence', async () => {
   const world = await World.of(fitHost('a'), routed('r1', []), plainSubnet('s9'), portOn('a', 's9'));
   await world.settle();
   expect(world.shown()).toBe('nat:r1 -');

@@ -140,7 +140,7 @@ describe('without another candidate', () => {
     expect(shown(plan(await alone(), 'a'))).toEqual(['nat:r1 ends', 'subnet-route:s1 ends']);
   });
 
-  test('what-nobody-else-can-take-now-waits', async () => {
+  test('what-no-other-host-can-take-now-waits', async () => {
     const world = await alone();
     await world.put(fitHost('b', { serviceVersion: 1 }), portOn('b', 's1'));
     expect(shown(plan(world, 'a'))).toEqual(['nat:r1 no-candidate', 'subnet-route:s1 no-candidate']);
@@ -204,8 +204,8 @@ test('a-change-of-a-service-touches-every-host-it-names', async () => {
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();
   const after = world.fleet.get({ name: 'service', check: () => undefined }, 'nat:r1' as never);
-  expect(evacuator.hostsAffectedBy?.(world.fleet, { kind: 'service', before, after })).toEqual(['a', 'b']);
-  expect(evacuator.hostsAffectedBy?.(world.fleet, { kind: 'host', before, after })).toEqual([]);
+  expect(evacuator.hostsAffectedBy?.({ kind: 'service', before, after }, world.fleet)).toEqual(['a', 'b']);
+  expect(evacuator.hostsAffectedBy?.({ kind: 'host', before, after }, world.fleet)).toEqual([]);
 });
 
 test('never: a drain that can begin nothing yet chooses a standby that the election has just dropped', async () => {

@@ -11,6 +11,7 @@ import {
   type Evacuator,
   type Host,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
   type Tenant,
@@ -70,7 +71,7 @@ export const designationEvacuator: Evacuator = {
   plan: planDesignations,
   begin: beginHandovers,
 
-  hostsAffectedBy: (_fleet, { kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
+  hostsAffectedBy: ({ kind, before, after }) => (kind === SERVICE.name ? hostsOf(before, after) : []),
 
   abandon: (fleet, host, how) =>
     [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(({ id, doc }) =>
@@ -97,8 +98,12 @@ function isMoveOfItsOwn(fleet: FleetReader, item: StoredItem): boolean {
   return active !== undefined && isBeforeSwitch(active.handover) && active.handover.why.cause !== 'host-leaving';
 }
 
-function* planDesignations(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
-  const context = new ElectionContext(fleet);
+function* planDesignations(
+  openTrial: OpenTrial,
+  leavers: readonly LeavingTenants[],
+  { nowMs }: PlanOptions,
+): PlanSteps {
+  const context = new ElectionContext(yield* openTrial());
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
   // In the order of services, whichever host they are on: the order of elections.

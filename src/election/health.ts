@@ -47,7 +47,7 @@ export interface FailureDetector {
 
 export type Health =
   | 'fine'
-  /** Nobody is designated. */
+  /** No host is designated. */
   | 'absent'
   /** It is silent: it may or may not still do it. */
   | 'silent'

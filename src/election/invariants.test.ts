@@ -86,7 +86,7 @@ test.each<readonly [string, readonly Change[], readonly Change[], string | undef
     undefined,
   ],
   ['a-handover-by-whoever-has-it-is-fine', [], [nat(passing())], undefined],
-  ['a-handover-by-somebody-else', [], [nat(passing({ from: 'c' }))], TWICE],
+  ['a-handover-from-another-host', [], [nat(passing({ from: 'c' }))], TWICE],
   ['a-handover-to-itself', [], [nat(passing({ to: 'a' }))], TWICE],
   ['switched-while-the-old-host-has-it', [], [nat(passing({ phase: 'switched' }))], TWICE],
   ['connections-copied-while-the-old-host-has-it-is-fine', [], [nat(passing({ phase: 'syncing' }))], undefined],
@@ -111,12 +111,12 @@ test.each<readonly [string, readonly Change[], readonly string[]]>([
   ['a-service-that-is-missing', [], [ROUTE]],
   ['one-without-its-subject', [remove(ROUTER, idOf(ROUTER, 'r1'))], ['nat:r1 is there without its subject']],
   [
-    'one-that-nobody-does',
+    'one-that-is-not-served',
     [fitHost('a', LEAVING), nat({ epoch: 5, ...{ designated: undefined, standby: undefined } } as never)],
     ['nat:r1 is not served, and b is a candidate', ROUTE],
   ],
   [
-    'one-that-nobody-would-take-over',
+    'one-without-a-standby',
     [nat({ standby: undefined } as never)],
     ['nat:r1 has no standby, and b is a candidate', ROUTE],
   ],

@@ -83,7 +83,7 @@ const standbyIsAnother: Invariant = {
   check: (_fleet, changed) =>
     serviceChanges(changed).flatMap(({ id, is: { designated, standby } }) =>
       standby !== undefined && (designated === undefined || standby === designated.host)
-        ? [`${id}: ${standby} for ${designated?.host ?? 'nobody'}`]
+        ? [`${id}: ${standby} for ${designated?.host ?? 'no host'}`]
         : [],
     ),
 };

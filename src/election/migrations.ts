@@ -36,7 +36,7 @@ function migrateItem(doc: object): object {
   return target?.kind === 'service' ? renameValue(doc, 'step', STEPS) : doc;
 }
 
-/** Of a target that its peers lost, another one was said to be heard. */
+/** Of a target with BFD down the reason named another host with BFD up. */
 function migrateReason(reason: object): object {
   const { code, waitedFor, failedFor } = reason as Readonly<Record<string, unknown>>;
   const isOfTarget = [code, waitedFor, failedFor].includes('target-bfd-down');

@@ -7,6 +7,7 @@ import { designationEvacuator } from './evacuator.ts';
 import { handoverKind } from './handover/operation.ts';
 import { bfdDetectorOf } from './bfd-majority.ts';
 import { SERVICE, type Service } from './model.ts';
+import { ELECTION_REASON_CODES } from './reason-codes.ts';
 import { rebalanceServices } from './rebalance.ts';
 import { serviceRoutes } from './routes.ts';
 import { electionSentences } from './sentences.ts';
@@ -44,9 +45,11 @@ export const electionModule: Module = {
     contribute(REBALANCE, rebalance),
     contribute(UNREADY_SERVICES, findUnreadyServices),
   ],
+  reasonCodes: ELECTION_REASON_CODES,
   sentences: [electionSentences],
   representations: () => [SERVICE_REPRESENTATION],
   metrics: [SERVICES_METRIC],
+  requires: [BFD_REPORTS, LIVENESS_CONTROLLER],
   services: [
     provideController(ELECTION_CONTROLLER, (runtime) => {
       const { environment } = runtime;

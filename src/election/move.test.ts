@@ -101,7 +101,7 @@ describe('a move', () => {
       { kind: 'conflict', code: 'elections-held' },
     ],
     [
-      'of-what-nobody-does',
+      'of-what-is-not-served',
       async (world) => {
         await world.unplug('a-s1', 'b-s1');
         await world.settle();

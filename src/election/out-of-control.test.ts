@@ -26,7 +26,7 @@ async function uncontrolled(facts: Parameters<typeof outOfControl>[1] = {}): Pro
 }
 
 describe('a host whose switch is out of control', () => {
-  test('keeps-its-services-while-nobody-says-that-its-data-path-is-gone', async () => {
+  test('keeps-its-services-while-its-data-path-is-not-known-to-be-gone', async () => {
     const { world, at } = await uncontrolled();
     const epoch = service(world.fleet, NAT)?.epoch;
     await pass(world, moveAfterMs * 3);

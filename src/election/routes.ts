@@ -142,7 +142,7 @@ export const serviceRoutes: readonly Route[] = [
     handle: ({ params: { id }, body, caller }, { clock }) => {
       const nowMs = clock.nowMs();
       return {
-        target: { view: SERVICE_REPRESENTATION, id },
+        target: { representation: SERVICE_REPRESENTATION, id },
         why: `edit service ${id}`,
         decide: (fleet) => editService(fleet, { id, edit: body, by: caller.name, nowMs }),
         answer: (_doc, after) => renderCommitted(SERVICE_REPRESENTATION, after, { id }),
@@ -171,11 +171,22 @@ export const serviceRoutes: readonly Route[] = [
       const said = { ...(host !== undefined && { host }), ...(reason !== undefined && { why: reason }) };
       const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs };
       return {
-        target: { view: SERVICE_REPRESENTATION, id },
+        target: { representation: SERVICE_REPRESENTATION, id },
         why: reason ?? `move service ${id}`,
         operation,
         decide: (fleet) => moveService(fleet, { id, ...said, ...command }),
-        answer: (moved) => operationAnswer({ service: id, ...moved }),
+        answer: (moved) => {
+          const begun = moved.operation === undefined ? '' : 'to ';
+          return { ...operationAnswer({ service: id, ...moved }), memo: `${begun}${moved.to}` };
+        },
+        recompose: ({ memo, operation: started }) => {
+          const to = memo.replace(/^to /, '');
+          return operationAnswer({
+            service: id,
+            ...(to !== memo && started !== undefined && { operation: started }),
+            to,
+          });
+        },
       };
     },
   }),

@@ -15,7 +15,7 @@ test('the-second-best-is-the-standby', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
-test('nobody-else-no-standby', async () => {
+test('without-another-host-no-standby', async () => {
   expect(pair(await servedBy('a'))).toBe('a -');
 });
 

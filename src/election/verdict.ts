@@ -11,14 +11,14 @@ import { whyOf, type Choice } from './why.ts';
 
 export type ElectionVerdict =
   | { readonly kind: 'keep' }
-  /** At once: nobody does it, or whoever did is lost. */
+  /** At once: it is not served, or its host is lost. */
   | { readonly kind: 'elect'; readonly choice: Choice }
   /** Make before break: the old host serves until the new one is built. */
   | { readonly kind: 'handover'; readonly choice: Choice }
   | { readonly kind: 'withdraw' }
   /** It was to go back to where it came from, and that host cannot take it any more. */
   | { readonly kind: 'stay' }
-  /** It stays, on a leaving host that nobody can take it from; or it stays on one that leaves no more. */
+  /** It stays, on a leaving host while no other host can take it; or it stays on one that leaves no more. */
   | { readonly kind: 'flag'; readonly degraded: boolean };
 
 export type ElectionInput = FailureDetector;

@@ -63,7 +63,7 @@ describe('a long trial', () => {
     expect(trial.isOutdated).toBe(true);
   });
 
-  test('never: another kind is added, whose projections would be told of it', () => {
+  test('never: another kind is added, whose projections would follow it', () => {
     const trial = new LongTrial(fleetOf(), ['box']);
     expect(() => trial.add([put(LID, idOf(LID, 'l'), { box: 'a' })])).toThrow('cannot show a lid');
   });

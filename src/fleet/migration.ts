@@ -1,5 +1,5 @@
 // Stored text of an earlier version becomes a document of this one: fields and words that have another name now. Whether there is
-// anything to do is told by the form of the document and not by a version number: in one log both may alternate, while servers of two
+// anything to do is seen by the form of the document and not by a version number: in one log both may alternate, while servers of two
 // versions take the lease in turn. The text itself, and what is computed over it, is never rewritten.
 import type { AnyDoc } from './document.ts';
 

@@ -36,7 +36,7 @@ export function awaitCleanUp(item: StoredItem, peers: ConvergenceTarget): Planne
   return awaitConvergence(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
 }
 
-/** Why a peer cannot be told to take something off its switch now; undefined when it can. */
+/** Why a peer cannot remove something from its switch now; undefined when it can. */
 export function cleanupBlocker(host: Host): 'peer-not-connected' | 'peer-too-old' | 'peer-out-of-control' | undefined {
   if (host.connection.state !== 'up') return 'peer-not-connected';
   if (host.serviceVersion < DESIGNATIONS_VERSION) return 'peer-too-old';

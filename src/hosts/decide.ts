@@ -11,7 +11,7 @@ import { HOST, type Host, type HOST_FACTS } from './model.ts';
 import { recordLeftZones } from './transport-zone.ts';
 import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address-check.ts';
 
-export { findHost, unknownHost, type StoredHost } from './find-host.ts';
+export { findHost, siteOfHost, unknownHost, type StoredHost } from './find-host.ts';
 
 type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
 
@@ -167,7 +167,7 @@ function isTaken(fleet: FleetReader, name: string): boolean {
 
 const BATCH_REFUSALS = {
   'duplicate-host': ['invalid', 'Named more than once', 'Name each host once.'],
-  'host-exists': ['conflict', 'Already in the fleet', 'Leave them out; "muster hosts show" tells of each.'],
+  'host-exists': ['conflict', 'Already in the fleet', 'Leave them out; "muster hosts show" shows each.'],
 } as const;
 
 function batchRefusal(code: keyof typeof BATCH_REFUSALS, names: readonly string[]): Refusal {

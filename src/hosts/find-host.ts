@@ -8,6 +8,11 @@ export function findHost(fleet: FleetReader, id: string): StoredHost | undefined
   return fleet.get(HOST, id as HostId);
 }
 
+/** Undefined for no host, and for one that is not there. */
+export function siteOfHost(fleet: FleetReader, host: string | undefined): string | undefined {
+  return host === undefined ? undefined : findHost(fleet, host)?.doc.site;
+}
+
 /** The refusal for an id that several hosts have: it names them, so that the caller can choose. */
 export function ambiguousHost(form: string, names: readonly string[]): Refusal {
   const message = `Several hosts have the id "${form}": ${names.join(', ')}. Use the name of one of them.`;

@@ -1,7 +1,7 @@
 // The API representation of a host: its document and what follows from it. It must never contain the credential or the keys by which only
 // tunnels are traced.
 import { Type } from 'typebox';
-import { defineRepresentation, type Redactor } from '../access/index.ts';
+import { defineRepresentation, noProject, type Redactor } from '../access/index.ts';
 import { conditionText } from './record-conditions.ts';
 import { CONDITION_TYPES } from './conditions.ts';
 import { CONNECTION_STATES, HOST, HOST_FACTS, HOST_STATES, isTombstoned, type Host } from './model.ts';
@@ -13,7 +13,7 @@ const Said = Type.Object({ reason: Type.String(), by: Type.String(), atMs: Type.
 function limitHost(doc: Host, sight: Redactor): Host {
   const { leaving, quarantined, disabled, forcedDown, degraded, strays } = doc;
   if ([leaving, quarantined, disabled, forcedDown, degraded, strays].every((one) => one === undefined)) return doc;
-  const said = <T extends { reason: string; by: string }>(one: T): T => ({
+  const redactNote = <T extends { reason: string; by: string }>(one: T): T => ({
     ...one,
     reason: sight.redactTextBy(one.reason, one.by),
   });
@@ -21,14 +21,14 @@ function limitHost(doc: Host, sight: Redactor): Host {
     ...doc,
     ...redactStrays(strays, sight),
     ...(degraded !== undefined && { degraded: degraded.map((one) => sight.redactFacts(one)) }),
-    ...(disabled !== undefined && { disabled: said(disabled) }),
-    ...(forcedDown !== undefined && { forcedDown: said(forcedDown) }),
+    ...(disabled !== undefined && { disabled: redactNote(disabled) }),
+    ...(forcedDown !== undefined && { forcedDown: redactNote(forcedDown) }),
     ...(quarantined?.as !== undefined && { quarantined: { ...quarantined, as: sight.redactText(quarantined.as) } }),
     ...(leaving !== undefined && {
       leaving: {
         ...leaving,
         ...(leaving.why !== undefined && { why: sight.redactTextBy(leaving.why, leaving.by) }),
-        ...(leaving.forced !== undefined && { forced: said(leaving.forced) }),
+        ...(leaving.forced !== undefined && { forced: redactNote(leaving.forced) }),
       },
     }),
   };
@@ -37,6 +37,7 @@ function limitHost(doc: Host, sight: Redactor): Host {
 export const HOST_REPRESENTATION = defineRepresentation<'host', Host>({
   kind: HOST,
   siteOf: (doc) => doc.site,
+  projectOf: noProject,
   redact: limitHost,
   toJson: ({ credential: _, leftZones: __, degraded, ...doc }) => ({
     ...doc,

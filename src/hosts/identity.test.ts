@@ -30,7 +30,7 @@ describe('resolving a host id', () => {
     ['by-system-id', 'sys-2', 'c2'],
     ['while-disconnected', '000000000000000a', 'c3'],
     ['before-its-switch-is-known', 'c4', 'c4'],
-    ['a-name-that-nobody-has', 'c9', undefined],
+    ['an-unknown-name', 'c9', undefined],
     ['a-number-alone-is-a-name', '10', undefined],
     ['more-than-64-bits', 'openflow:18446744073709551625', undefined],
     ['an-address-is-no-identity', '192.0.2.7', undefined],
@@ -39,7 +39,7 @@ describe('resolving a host id', () => {
     expect(resolveHost(fleet, form)?.doc.name).toBe(expected);
   });
 
-  test('a-removed-host-is-found-when-nobody-else-has-the-form', () => {
+  test('a-removed-host-is-found-when-no-other-has-the-id', () => {
     const removed = fleetOf({ name: 'c1', state: 'removed', switch: ALL_ONES });
     expect(resolveHost(removed, 'c1')?.id).toBe('c1');
     expect(resolveHost(removed, 'openflow:18446744073709551615')?.id).toBe('c1');

@@ -3,6 +3,7 @@ export {
   disableHost,
   enableHost,
   findHost,
+  siteOfHost,
   forceDownHost,
   joinHosts,
   removedHost,
@@ -40,7 +41,8 @@ export type { Host, HostId, SwitchIdentity } from './model.ts';
 export { endRemovedReports, removedReportAlarm, removedReportSentences } from './removed-reports.ts';
 export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';
 export { selfPart } from './view.ts';
-export type { ViewPart } from './view.ts';
+export { buildPart } from './view.ts';
+export type { LargeViewPart, SmallViewPart, ViewPart } from './view.ts';
 export {
   CURRENT_SERVICE_VERSION,
   DESIGNATIONS_VERSION,
@@ -50,7 +52,7 @@ export {
   SERVICE_VERSIONS,
   STANDBY_VERSION,
 } from './service-version.ts';
-export { beginEvacuation, inOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
+export { beginEvacuation, runInOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
 export type * from './evacuator.ts';
@@ -59,6 +61,7 @@ export { markUntrustedAfterRebuild } from './scale-in/rebuilt-mark.ts';
 export { endInSlices, preparableWrite, startInSlices } from './scale-in/prepare.ts';
 export type { PreparableDecision, SlicingContext } from './scale-in/prepare.ts';
 export { endScaleIn, recoverHosts, startScaleIn } from './scale-in/decide.ts';
+export { answerFromMemo, memoOf } from './scale-in/answer.ts';
 export type { HostResult, ScaleInAnswer } from './scale-in/answer.ts';
 export { SCALE_IN } from './scale-in/settings.ts';
 export { recordOwnCleanUp } from './scale-in/pending-clean-up.ts';

@@ -7,6 +7,7 @@ import {
   type DocumentMetric,
   type Module,
 } from '../composition/index.ts';
+import { noProject } from '../access/index.ts';
 import { TOKEN_HOST_KIND } from '../access/module.ts';
 import { SITE_USES } from '../sites/index.ts';
 import { addressSentences } from './address-alarms.ts';
@@ -21,6 +22,7 @@ import {
   VIEW_PARTS,
 } from './extension-points.ts';
 import { HostAlarmsController } from './host-alarms-controller.ts';
+import { siteOfHost } from './find-host.ts';
 import { HOST_REPRESENTATION } from './host-representation.ts';
 import { hostJoin, joinSentences } from './join/join.ts';
 import { LivenessController } from './liveness/controller.ts';
@@ -31,6 +33,7 @@ import { peerCleanUpKind, PENDING_CLEAN_UP } from './scale-in/pending-clean-up.t
 import { conditionSentences } from './record-conditions.ts';
 import { sharedCredentialSentences } from './shared-credential-alarms.ts';
 import { removedReportSentences } from './removed-reports.ts';
+import { HOST_REASON_CODES } from './reason-codes.ts';
 import { hostRoutes } from './routes.ts';
 import { ScaleInController } from './scale-in/controller.ts';
 import { scaleInEndKind } from './scale-in/end.ts';
@@ -75,6 +78,7 @@ export const hostsModule: Module = {
     contribute(TOKEN_HOST_KIND, HOST),
     contribute(ROUTE_TRANSFORMS, acceptAnyHostId),
   ],
+  reasonCodes: HOST_REASON_CODES,
   sentences: [
     joinSentences,
     conditionSentences,
@@ -88,8 +92,11 @@ export const hostsModule: Module = {
     viewsSentences,
   ],
   representations: () => [HOST_REPRESENTATION],
-  hiddenKinds: [hideKind(PENDING_CLEAN_UP)],
+  hiddenKinds: [
+    hideKind(PENDING_CLEAN_UP, { siteOf: (doc, fleet) => siteOfHost(fleet, doc.peer), projectOf: noProject }),
+  ],
   metrics: [HOSTS_METRIC],
+  requires: [REMOVED_REPORTS, SHARED_CREDENTIALS],
   services: [
     provideController(
       LIVENESS_CONTROLLER,
@@ -108,7 +115,12 @@ export const hostsModule: Module = {
     const { explain } = composition;
     return [
       ...hostRoutes({ findUnreadyServices: composition.one(UNREADY_SERVICES) }),
-      ...scaleInRoutes({ evacuators: evacuatorsOf(composition), touchedBy: composition.one(REMOVAL_IMPACT), explain }),
+      ...scaleInRoutes({
+        evacuators: evacuatorsOf(composition),
+        touchedBy: composition.one(REMOVAL_IMPACT),
+        explain,
+        scopes: composition,
+      }),
     ];
   },
 };

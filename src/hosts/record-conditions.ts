@@ -90,14 +90,14 @@ const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
       reason['cannotServe'] === true
         ? 'services that it has move to other hosts after "moveAfterMs" of the setting "conditions"'
         : 'services that it has stay while its peers see its BFD up';
-    return `It gets no new services and instances; ${services}. ${lookAtSwitch(reason)}`;
+    return `It gets no new services and instances; ${services}. ${adviseOnSwitch(reason)}`;
   },
   'instance-runtime': ({ host }) =>
     `It gets no new instances; what runs there goes on. See the log of the agent on ${formatFact(host)}.`,
   agent: ({ host }) => `What is there goes on. See the log of the agent on ${formatFact(host)}.`,
 };
 
-function lookAtSwitch({ host, isAnswering, isUplinkMissing }: Reason): string {
+function adviseOnSwitch({ host, isAnswering, isUplinkMissing }: Reason): string {
   if (isAnswering === true)
     return `Its switch answers but does not converge on its view: see the log of the agent on ${formatFact(host)}, and run "muster dataplane diff" there.`;
   if (isUplinkMissing === true)

@@ -192,7 +192,7 @@ function commandWithReason(
     handle: ({ params, body, caller }, { clock }) => {
       const command = { id: params.id, reason: body.reason, ...requesterOf(caller), nowMs: clock.nowMs() };
       return {
-        target: { view: HOST_REPRESENTATION, id: params.id },
+        target: { representation: HOST_REPRESENTATION, id: params.id },
         why: `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, command),
         answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
@@ -210,7 +210,7 @@ function commandWithOptionalReason(verb: string, about: string, decide: Undo): R
     handle: ({ params, body, caller }, { clock }) => {
       const command = { id: params.id, by: caller.name, nowMs: clock.nowMs() };
       return {
-        target: { view: HOST_REPRESENTATION, id: params.id },
+        target: { representation: HOST_REPRESENTATION, id: params.id },
         why: body.reason === undefined ? verb : `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, command),
         answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),

@@ -25,7 +25,7 @@ import {
 import type { OperationsController } from '../operations/runtime.ts';
 import { HOST, type Host } from './model.ts';
 
-/** A longer sleep waits for somebody else: it outlasts any test. */
+/** A longer sleep waits for something else: it outlasts any test. */
 const PAUSE_MAX_MS = 20_000;
 
 /** Time passes when the test advances it, but for sleeps, which end at once unless they outlast any test. */
@@ -98,7 +98,7 @@ export abstract class TestWorld {
     const log = { info: () => undefined, warn: () => undefined, error: (facts: object) => raise(facts) };
     this.#journal = journal;
     this.#engine = this.begin({ journal, clock, ids, log });
-    journal.onCommit((_commit, applied) => {
+    journal.onCommit(({ applied }) => {
       for (const { name, check } of registry.invariants)
         this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
     });

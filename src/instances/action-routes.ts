@@ -112,7 +112,7 @@ function actionRoute<F extends TProperties>(
       const hasCredentials = options.hasCredentials();
       const request: RequestedOperation = { operation, by: caller.name, ...said, nowMs: clock.nowMs(), deadlineMs };
       return {
-        target: { view: INSTANCE_REPRESENTATION, id },
+        target: { representation: INSTANCE_REPRESENTATION, id },
         why: why === undefined ? `${verb} instance ${id}` : `${verb}: ${why}`,
         operation,
         decide: (fleet) =>

@@ -136,10 +136,10 @@ export function addressesKeptAtRelease(port: Port, { wasActive }: Pick<Instance,
 
 /** The addresses that a port drops when it moves to another pool, and those that it keeps. */
 function splitAddresses({ addresses }: Port, moves: boolean): readonly [drops: string[], keeps: string[]] {
-  const goes = (one: Port['addresses'][number]): boolean => moves && one.chosenBy === 'bind';
+  const isDropped = (one: Port['addresses'][number]): boolean => moves && one.chosenBy === 'bind';
   return [
-    addresses.filter((one) => goes(one)).map(({ ip }) => ip),
-    addresses.filter((one) => !goes(one)).map(({ ip }) => ip),
+    addresses.filter((one) => isDropped(one)).map(({ ip }) => ip),
+    addresses.filter((one) => !isDropped(one)).map(({ ip }) => ip),
   ];
 }
 

@@ -26,7 +26,7 @@ export const FAULTS = {
   'pool-empty': retry('pool', 'The pool that an address was to come from is empty.'),
   'mapping-gone': retry('host', 'The host does not reach the segment any more.'),
   'address-not-carried': retry('host', 'The host cannot carry an address that a port holds.'),
-  'back-end-unavailable': retry('host', 'The network back end did not answer, also when asked again.'),
+  'back-end-unavailable': retry('host', 'The network back end did not answer, also when the order was repeated.'),
   'addresses-exhausted': abort('There is no free address on the network.'),
   'not-found': abort('Something that the instance needs is gone: a port, a network or a subnet.'),
   forbidden: abort('The network back end does not allow it.'),

@@ -55,7 +55,7 @@ export class World extends TestWorld {
     ]);
     const degraded = new DegradedController({ journal, clock, log });
     this.#degraded = degraded;
-    journal.onCommit((_commit, applied) => degraded.wake(applied));
+    journal.onCommit(({ applied }) => degraded.wake(applied));
     return new OperationsController({ journal, clock, kinds: KINDS, drivers, log });
   }
 

@@ -69,7 +69,7 @@ function instancesWorkedOn(changed: readonly AppliedChange[]): Set<string> {
 }
 
 const failedBuildHoldsNothing: Invariant = {
-  name: 'never: a build that was given up holds a claim or ports, and nobody gives them back',
+  name: 'never: a failed or cancelled build holds a claim or ports that no operation releases',
   check: (fleet, changed) =>
     [...instancesWorkedOn(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;

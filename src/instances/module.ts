@@ -1,7 +1,7 @@
 // The Module value of instances: everything that they contribute to the program.
-import { contribute, type DocumentMetric, type Module } from '../composition/index.ts';
+import { contribute, hideKind, type DocumentMetric, type Module } from '../composition/index.ts';
 import { EVACUATORS, evacuatorsOf, VIEW_PARTS } from '../hosts/index.ts';
-import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
+import { BACK_END_CREDENTIALS, CLAIM, hasCredentials } from '../network/index.ts';
 import { instanceBuild } from './build/operation.ts';
 import { instanceClean } from './delete/clean.ts';
 import { DegradedController } from './degraded/controller.ts';
@@ -16,6 +16,8 @@ import { instanceMove } from './move/operation.ts';
 import { instanceRebuild } from './shelve-rebuild/rebuild.ts';
 import { instanceRelease } from './delete/release.ts';
 import { instanceReplug } from './degraded/replug.ts';
+import { projectOfClaim, siteOfClaim } from './scope.ts';
+import { INSTANCE_REASON_CODES } from './reason-codes.ts';
 import { instanceSentences } from './sentences.ts';
 import { instanceShelve } from './shelve-rebuild/shelve-operation.ts';
 import { tenantRoutes } from './evacuation/tenant-routes.ts';
@@ -44,9 +46,12 @@ export const instancesModule: Module = {
     instanceShelve,
   ],
   contributions: [contribute(EVACUATORS, instanceEvacuator), contribute(VIEW_PARTS, instancesPart)],
+  reasonCodes: INSTANCE_REASON_CODES,
   sentences: [instanceSentences],
   representations: () => [FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION],
+  hiddenKinds: [hideKind(CLAIM, { siteOf: siteOfClaim, projectOf: projectOfClaim })],
   metrics: [INSTANCES_METRIC],
+  requires: [BACK_END_CREDENTIALS],
   controllers: ({ environment }) => [new DegradedController(environment)],
   routes: (runtime) => {
     const { composition } = runtime;

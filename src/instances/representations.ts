@@ -1,7 +1,7 @@
 // The API representations of flavors, server groups and instances. An instance that found no host is shown with the reasons in words, so that the API,
 // the command line and the history say the same.
 import { Type, type Static } from 'typebox';
-import { defineRepresentation, type Redactor, type Representation } from '../access/index.ts';
+import { defineRepresentation, everyProject, wholeFleet, type Redactor, type Representation } from '../access/index.ts';
 import { idOf, type FleetReader, type Reason, type Stored } from '../fleet/index.ts';
 import { backEndSentences, PORT, PORT_REPRESENTATION } from '../network/index.ts';
 import { explainer } from '../operations/index.ts';
@@ -25,11 +25,13 @@ import { instanceSentences } from './sentences.ts';
 /** Flavors and groups belong to the whole fleet. */
 export const FLAVOR_REPRESENTATION = defineRepresentation<'flavor', Flavor>({
   kind: FLAVOR,
-  projectOf: () => true,
+  siteOf: wholeFleet,
+  projectOf: everyProject,
   fields: FLAVOR_SCHEMA.properties,
 });
 export const GROUP_REPRESENTATION = defineRepresentation<'group', Group>({
   kind: GROUP,
+  siteOf: wholeFleet,
   projectOf: (doc) => doc.project,
   fields: GROUP_SCHEMA.properties,
 });
@@ -122,7 +124,7 @@ function degradedToJson(
   stored: Stored<'instance', Instance>,
   sight: Redactor | undefined,
 ): Static<typeof DegradedSchema> | undefined {
-  const limited = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
+  const redact = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
   if (troubled.length === 0) return undefined;
   const reason = degradedReason(stored, troubled);
@@ -130,10 +132,10 @@ function degradedToJson(
   const last = replug?.reason;
   return {
     code: reason.code,
-    message: explain(limited(reason)),
+    message: explain(redact(reason)),
     sinceMs: Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
     ...(replug !== undefined && { operation: sight?.redactText(replug.operation) ?? replug.operation }),
-    ...(last !== undefined && { lastTry: explain(limited(last)) }),
+    ...(last !== undefined && { lastTry: explain(redact(last)) }),
     ports: troubled.map(({ port: { id, doc }, trouble }) => ({
       port: id,
       nic: doc.nic ?? 0,

@@ -92,7 +92,7 @@ function listInstances(): Route {
       project: { schema: project, valuesOf: (doc) => [doc.project], index: INSTANCES_BY_PROJECT },
       flavor: { schema: ID, valuesOf: (doc) => [doc.flavor], index: INSTANCES_BY_FLAVOR },
       group: { schema: ID, valuesOf: (doc) => [doc.place.group], index: INSTANCES_BY_GROUP },
-      site: { schema: ID, valuesOf: (doc, id, fleet) => [siteOfInstance(doc, id, fleet)] },
+      site: { schema: ID, valuesOf: (doc, _id, fleet) => [siteOfInstance(doc, fleet)] },
     },
     nameIsId: true,
     sorts: {
@@ -263,7 +263,7 @@ function deleteRoute(): Route {
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
-        target: { view: INSTANCE_REPRESENTATION, id: params.id },
+        target: { representation: INSTANCE_REPRESENTATION, id: params.id },
         why: `delete instance ${params.id}`,
         operation,
         decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }),

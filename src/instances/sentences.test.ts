@@ -19,10 +19,10 @@ test('the back end’s own text follows the meaning of the fault', () => {
   expect(explain(reason)).toBe('A quota of the network back end is used up: the back end answered 409 OverQuota.');
 });
 
-test('a back end that is asked again, and one that is not', () => {
+test('a back end whose order is repeated, and one whose is not', () => {
   const code = 'back-end-unavailable';
-  expect(explain({ code, instance: 'web-1' })).toBe('The network back end does not answer. It is asked again.');
+  expect(explain({ code, instance: 'web-1' })).toBe('The network back end does not answer. The order is repeated.');
   expect(explain({ code, instance: 'web-1', message: 'no route' })).toBe(
-    'The network back end did not answer, also when asked again: no route.',
+    'The network back end did not answer, also when the order was repeated: no route.',
   );
 });

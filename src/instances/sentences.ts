@@ -61,7 +61,7 @@ export const instanceSentences: ReasonSentences = {
   'too-few': FAULT_SENTENCE,
   'back-end-unavailable': (reason, explain) =>
     reason['message'] === undefined
-      ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. It is asked again.`
+      ? `The network back end does not answer${reason['text'] === undefined ? '' : ` (${formatFact(reason['text'])})`}. The order is repeated.`
       : FAULT_SENTENCE(reason, explain),
   'host-not-connected': ({ host, instance }) =>
     `Host ${formatFact(host)} is not connected. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is connected again.`,
@@ -74,38 +74,38 @@ export const instanceSentences: ReasonSentences = {
   'not-destroyed': ({ instance, host, problems }) =>
     host === undefined
       ? `What a host has of instance ${formatFact(instance)} could not be destroyed: ${formatProblems(problems)}. It is tried again.`
-      : `Host ${formatFact(host)} could not destroy what it has of instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
+      : `Host ${formatFact(host)} could not destroy what it has of instance ${formatFact(instance)}: ${formatProblems(problems)}. The task is repeated.`,
   'other-work-ends-first': ({ instance }) =>
     `Another operation on instance ${formatFact(instance)} is open; it ends first.`,
   'others-without-ports': ({ instance }) =>
     `Instances of one request are placed together, and the ports of ${formatFact(instance)} do not exist yet.`,
   'ports-not-released': ({ instance, ports }) =>
-    `The network back end has not released these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
+    `The network back end has not released these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. The order is repeated.`,
   'ports-not-unbound': ({ instance, ports }) =>
-    `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. It is asked again.`,
+    `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. The order is repeated.`,
   'move-superseded': ({ instance }) =>
     `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
   'source-not-connected': ({ instance, host }) =>
     `Host ${formatFact(host)}, which is to migrate instance ${formatFact(instance)}, is not connected. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'target-not-connected': ({ instance, host }) =>
-    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was migrated to, is not connected. It is asked as soon as it is.`,
+    `Host ${formatFact(host)}, which instance ${formatFact(instance)} was migrated to, is not connected. Its task waits until it is.`,
   'migration-outcome-unknown': ({ instance, host, from, removed }) =>
-    `Host ${formatFact(from)} was ${removed === true ? 'removed' : 'forced down'} while it migrated instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is not connected; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
+    `Host ${formatFact(from)} was ${removed === true ? 'removed' : 'forced down'} while it migrated instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,
   'instance-lost': FAULT_SENTENCE,
   'not-migrated': ({ instance, host, problems }) =>
-    `Host ${formatFact(host)} could not migrate instance ${formatFact(instance)}, and does not run it any more: ${formatProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not migrate instance ${formatFact(instance)}, and does not run it any more: ${formatProblems(problems)}. The task is repeated.`,
   'not-activated': ({ instance, host, problems }) =>
-    `Host ${formatFact(host)} could not take over instance ${formatFact(instance)}: ${formatProblems(problems)}. It is asked again.`,
+    `Host ${formatFact(host)} could not take over instance ${formatFact(instance)}: ${formatProblems(problems)}. The task is repeated.`,
   'not-bound': ({ instance, host, fault }) =>
     `The ports of instance ${formatFact(instance)} could not be bound to host ${formatFact(host)}, where it is now (${formatFact(fault)}). It is tried again.`,
   'target-not-bound': ({ instance, host, from, fault }) =>
-    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} (${formatFact(fault)}). It is asked again; until then the instance runs on host ${formatFact(from)} as before.`,
+    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} (${formatFact(fault)}). The order is repeated; until then the instance runs on host ${formatFact(from)} as before.`,
   'not-bound-again': ({ instance, host, fault }) =>
-    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} again, which it did not leave (${formatFact(fault)}). It is asked again.`,
+    `The network back end has not bound the ports of instance ${formatFact(instance)} to host ${formatFact(host)} again, which it did not leave (${formatFact(fault)}). The order is repeated.`,
   'binding-left': ({ instance, host, at, fault }) =>
-    `The network back end has not deleted the binding of the ports of instance ${formatFact(instance)} at host ${formatFact(host)} (${formatFact(fault)}). It is asked again; the instance runs on host ${formatFact(at)}.`,
+    `The network back end has not deleted the binding of the ports of instance ${formatFact(instance)} at host ${formatFact(host)} (${formatFact(fault)}). The order is repeated; the instance runs on host ${formatFact(at)}.`,
   'move-failed': ({ instance, message }) =>
     `Instance ${formatFact(instance)} could not be moved: ${endSentence(formatFact(message))} It is tried again, less and less often.`,
   'rebuild-failed': ({ instance, message }) =>

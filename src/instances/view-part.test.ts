@@ -47,7 +47,7 @@ const partOf = (fleet: Fleet, of: string): readonly ViewInstance[] =>
 
 function affectedHosts(fleet: Fleet, ...changes: Change[]): string[][] {
   const applied: AppliedChange[] = fleet.apply(fleet.revision + 1, changes);
-  return applied.map((change) => [...instancesPart.affects(fleet, change)].sort());
+  return applied.map((change) => [...instancesPart.affects(change, fleet)].sort());
 }
 
 describe('the instances in the view of a host', () => {
@@ -110,7 +110,7 @@ describe('the instances in the view of a host', () => {
     expect(partOf(fleet, 'h2').map(({ role }) => role)).toEqual(['home']);
   });
 
-  test('an-empty-host-is-told-so-and-an-unknown-one-nothing', () => {
+  test('an-empty-host-gets-an-empty-list-and-an-unknown-one-nothing', () => {
     expect(partOf(fleetOf(), 'h1')).toEqual([]);
     expect(instancesPart.build(fleetOf(), 'nobody')).toBeUndefined();
   });

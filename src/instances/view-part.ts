@@ -1,7 +1,7 @@
 // The view part of instances: those that are on the host and those that are arriving, each with the ports that are bound to that host. An agent must
 // never read an absent instance as an order to destroy it.
 import type { AppliedChange, FleetReader, Stored } from '../fleet/index.ts';
-import { findHost, type Host, type ViewPart } from '../hosts/index.ts';
+import { findHost, type Host, type SmallViewPart } from '../hosts/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceId, type InstanceState } from './model.ts';
 import { bindModeOn } from './build/placement.ts';
@@ -30,7 +30,7 @@ export interface ViewInstance {
 }
 
 /** The instances of the host, sorted by id. An empty list is sent, too: then every instance there is a stray. */
-export const instancesPart: ViewPart = {
+export const instancesPart: SmallViewPart = {
   name: 'instances',
   build: (fleet, host): readonly ViewInstance[] | undefined => {
     const at = findHost(fleet, host)?.doc;
@@ -44,7 +44,7 @@ export const instancesPart: ViewPart = {
     );
     return coming.length === 0 ? here : [...here, ...coming].sort((one, other) => (one.id < other.id ? -1 : 1));
   },
-  affects: (fleet, { kind, before, after }) => {
+  affects: ({ kind, before, after }, fleet) => {
     switch (kind) {
       case INSTANCE.name:
         return hostsOfInstance(fleet, before, after);

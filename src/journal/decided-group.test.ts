@@ -135,7 +135,7 @@ describe('a group that fails', () => {
     const { journal, store } = await makeRig();
     const shown: string[] = [];
     const stop = new AbortController();
-    journal.onCommit((commit) => shown.push(`commit ${commit.revision}`));
+    journal.onCommit(({ commit }) => shown.push(`commit ${commit.revision}`));
     const watching = (async () => {
       for await (const event of journal.watch(0, stop.signal)) shown.push(`watch ${event.kind}`);
     })();

@@ -1,5 +1,5 @@
 // How far this server's clock is ahead of the clock of the server that decides, from the commits that it follows. A commit that is missing in one read
-// and there in the next was made between the two: its time tells of the other clock without a guess how long it was under way. Pure. It must never claim
+// and there in the next was made between the two: its time shows the other clock without a guess how long it was under way. Pure. It must never claim
 // more than that: a commit that was read late is no evidence.
 
 /** Both of this server's times at one moment. */

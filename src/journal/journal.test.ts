@@ -12,7 +12,8 @@ import {
   write,
   type Fate,
 } from './journal-fixture.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { NotHolder } from './request.ts';
 import { StoreUnavailable, type WriteAnswer } from './store.ts';
 import type { WatchEvent } from './watch.ts';
@@ -67,7 +68,7 @@ describe('a write whose answer was lost', () => {
 });
 
 describe('the store', () => {
-  it('that does not come back is told to the callers after a few tries', async () => {
+  it('that does not come back is reported to the callers after a few tries', async () => {
     const { journal, store, clock } = await makeRig();
     store.fates.push('failed', 'failed', 'failed', 'failed', 'failed', 'failed');
     await expect(journal.submit(write('a'))).rejects.toBeInstanceOf(StoreUnavailable);
@@ -121,7 +122,7 @@ describe('the deciding lease', () => {
     expect(journal.fence).toBeUndefined();
   });
 
-  it('given up while a group is under way: the group counts, what waits is refused', async () => {
+  it('released while a group is under way: the group counts, what waits is refused', async () => {
     const { journal, store } = await makeRig();
     const release = store.hold();
     const underWay = journal.submit(write('a'));
@@ -207,7 +208,7 @@ describe('a follower', () => {
     const follower = journalOn(new MemoryStore(disk));
     await follower.open();
     const events: unknown[] = [];
-    const stop = follower.onCommit(({ revision }, [change]) =>
+    const stop = follower.onCommit(({ commit: { revision }, applied: [change] }) =>
       events.push([revision, change?.before?.doc, change?.after?.doc]),
     );
     await Promise.all([journal.submit(count('a')), journal.submit(count('a'))]);

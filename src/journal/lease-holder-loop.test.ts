@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { Registry } from '../fleet/index.ts';
 import { Journal } from './journal.ts';
 import { LeaseHolderLoop, type LeaseHolderLoopOptions, type LeasePass } from './lease-holder-loop.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { accept } from './request.ts';
 import { StoreUnavailable } from './store.ts';
 import { VirtualClock } from './virtual-clock-fixture.ts';
@@ -75,7 +76,7 @@ test('a-follower-makes-no-pass-and-a-holder-makes-one-after-each-interval', asyn
   expect(world.passes).toHaveLength(3);
 });
 
-test('a-loop-that-runs-as-follower-is-told-that-it-has-no-lease', async () => {
+test('a-loop-that-runs-as-follower-has-no-lease-in-its-pass', async () => {
   const world = new LoopWorld();
   await world.start(world.loop(undefined, { runsAsFollower: true }));
   expect(world.passes).toMatchObject([{ fence: undefined, isNewTerm: false }]);

@@ -29,9 +29,9 @@ export interface LeaseHolderLoopOptions {
   readonly startDelayMs?: number;
   /** Followers make passes, too. */
   readonly runsAsFollower?: true;
-  /** What is to be heard while the loop runs, such as commits; answers how to end that. */
+  /** Subscribes to what wakes the loop, such as commits; returns how to end that. */
   readonly subscribe?: () => () => void;
-  /** A pass that was cut short is not logged: it happens often, and nobody waits for it. */
+  /** A pass that was cut short is not logged: it happens often, and no caller waits for it. */
   readonly isSilent?: true;
 }
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { Type } from 'typebox';
 import { idOf, put, Registry, schemaKind } from '../fleet/index.ts';
 import { Journal } from './journal.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 
 const THING = schemaKind('thing', Type.Object({ n: Type.Integer() }, { additionalProperties: false }));
 
@@ -39,7 +40,7 @@ test('a-listener-that-throws-keeps-no-caller-waiting-and-no-other-listener-uninf
   journal.onCommit(() => {
     throw new Error('boom');
   });
-  journal.onCommit(({ revision }) => revisions.push(revision));
+  journal.onCommit(({ commit }) => revisions.push(commit.revision));
   expect(await Promise.all([write(1), write(2)])).toMatchObject([{ answer: 1 }, { answer: 2 }]);
   expect(await write(3)).toMatchObject({ kind: 'accepted', revision: 3 });
   expect(revisions).toEqual([1, 2, 3]);
@@ -51,7 +52,7 @@ test('a-witness-that-cannot-be-written-keeps-no-caller-waiting-and-no-listener-u
   const { journal, revisions, faults, write } = await listening(() => {
     if (isFull) throw new Error('ENOSPC: no space left on device');
   });
-  journal.onCommit(({ revision }) => revisions.push(revision));
+  journal.onCommit(({ commit }) => revisions.push(commit.revision));
   isFull = true;
   expect(await write(1)).toMatchObject({ kind: 'accepted', revision: 1 });
   isFull = false;

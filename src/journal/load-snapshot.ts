@@ -15,7 +15,7 @@ export async function loadSnapshot(
   take: (kind: string, stored: Stored) => void,
 ): Promise<Position> {
   const unreadable: Damage[] = [];
-  // Such as a kind that nobody knows, or a migration that throws: what the store says of damage explains it better.
+  // Such as an unknown kind, or a migration that throws: what the store says of damage explains it better.
   let failed: { readonly error: unknown } | undefined;
   const { damage, ...position } = await store.snapshot((page) => {
     for (const resource of page) {

@@ -62,7 +62,7 @@ describe('a group behind another', () => {
   it('never: shows or answers anything before it is durable, or out of order', async () => {
     const { journal, store, first, second, release } = await twoGroups();
     const shown: string[] = [];
-    journal.onCommit(({ revision }) => shown.push(`commit ${revision} of ${journal.fleet.revision}`));
+    journal.onCommit(({ commit }) => shown.push(`commit ${commit.revision} of ${journal.fleet.revision}`));
     const answers = [first, second].map((outcome) => outcome.then(({ revision }) => shown.push(`answer ${revision}`)));
     expect(journal.fleet.count(NOTE)).toBe(0);
     release();
@@ -179,7 +179,7 @@ describe('a group that is not written, with another behind it', () => {
     expect(commitsOn(disk)).toEqual([]);
   });
 
-  it('by a store that breaks in another way: all hear what it said, and the journal goes on', async () => {
+  it('by a store that breaks in another way: all callers get its error, and the journal goes on', async () => {
     const { journal, first, second, disk, release } = await twoGroups();
     vi.spyOn(MemoryStore.prototype, 'write').mockRejectedValueOnce(new Error('disk on fire'));
     release();
@@ -191,7 +191,7 @@ describe('a group that is not written, with another behind it', () => {
 });
 
 describe('two groups under way', () => {
-  it('when the lease is given up: the first counts, the one behind it is refused at once', async () => {
+  it('when the lease is released: the first counts, the one behind it is refused at once', async () => {
     const { journal, first, second, disk, release } = await twoGroups();
     journal.stepDown();
     await expect(second).rejects.toBeInstanceOf(NotHolder);
@@ -201,7 +201,7 @@ describe('two groups under way', () => {
     expect(commitsOn(disk)).toEqual(['1 first']);
   });
 
-  it('when the lease is given up and taken again: nothing of the one behind is left', async () => {
+  it('when the lease is released and taken again: nothing of the one behind is left', async () => {
     const { journal, store, first, second, disk, release } = await twoGroups();
     journal.stepDown();
     const leading = journal.lead({ lease: 'fleet', epoch: 1 });

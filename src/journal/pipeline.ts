@@ -71,7 +71,7 @@ export class Pipeline {
         this.#requeueFailed(group, answer);
         return answer;
       }
-      // Less than a share waits for those who hear their answer now and ask again at once: two small groups in turns would
+      // Less than a share waits for callers that get their answer now and send the next request at once: two small groups in turns would
       // cost twice the flushes. Those who take their time are not waited for: while they are answered and ask again, what is
       // behind is written.
       const enough = this.#callersRepeatAtOnce ? writeThreshold : this.#part;
@@ -169,7 +169,7 @@ export class Pipeline {
     waiting.putBack(group.requests);
   }
 
-  /** The store failed in a way that no retry mends: the group's callers hear of it as it is. */
+  /** The store failed in a way that no retry mends: the group's callers get its error as it is. */
   #rejectGroup(group: DecidedGroup, error: unknown): never {
     this.#drop(group);
     for (const { pending } of group.decided) pending.reject(error);

@@ -2,7 +2,8 @@ import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { put, Registry, schemaKind, SETTING, type Id } from '../fleet/index.ts';
 import { Journal } from './journal.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { accept } from './request.ts';
 import { RetentionController } from './retention-controller.ts';
 import { deleteExpired, planRetention, WALK_START, type ExpiredDocument, type WalkPosition } from './retention.ts';
@@ -96,7 +97,7 @@ describe('retention', () => {
     expect(w.journal.fleet.count(PART)).toBe(251);
     w.passDays(2);
     const sizes: number[] = [];
-    w.journal.onCommit(({ changes }) => void sizes.push(changes.length));
+    w.journal.onCommit(({ commit }) => void sizes.push(commit.changes.length));
     await w.look();
     expect([...w.journal.fleet.all(WORK)].map(({ id }) => id)).toEqual(['open']);
     expect([...w.journal.fleet.all(PART)].map(({ id }) => id)).toEqual(['other']);

@@ -60,7 +60,7 @@ export function planRetention(
 }
 
 /**
- * In the order in which modules declare them: a kind comes before those that hang on it. Once an operation is gone nobody can
+ * In the order in which modules declare them: a kind comes before those that hang on it. Once an operation is gone nothing can
  * retry it, and its items have expired with it.
  */
 function expiringKinds(fleet: Fleet): Kind[] {

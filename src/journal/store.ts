@@ -41,7 +41,7 @@ export interface Fence {
   readonly lease: string;
   readonly epoch: number;
   /**
-   * Who holds it. A store that fell back to an older state may give out an epoch twice, to two servers: then this tells
+   * Who holds it. A store that fell back to an older state may give out an epoch twice, to two servers: then this distinguishes
    * them apart.
    */
   readonly holder?: string;
@@ -139,6 +139,12 @@ export interface LeaseRequest {
   readonly ttlMs: number;
 }
 
+/** The lease that is waited for, and until when. */
+export interface VacancyWait {
+  readonly name: string;
+  readonly signal: AbortSignal;
+}
+
 export interface Lease {
   readonly name: string;
   readonly holder: string;
@@ -177,7 +183,7 @@ export interface Store {
    * Resolves when the lease may have no live holder any more (for its holder: when its own session has ended), or when `signal`
    * is aborted. Only a hint that it is time to ask: it may be early or never.
    */
-  awaitVacancy(name: string, signal: AbortSignal): Promise<void>;
+  awaitVacancy(wait: VacancyWait): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -32,7 +32,7 @@ export class Tail {
   }
 
   /** Everything that is kept, oldest first. */
-  all(): readonly Commit[] {
+  commits(): readonly Commit[] {
     return this.#commits;
   }
 
@@ -51,16 +51,16 @@ export class Tail {
         resolve();
         return;
       }
-      const done = (): void => {
-        signal.removeEventListener('abort', aborted);
+      const finish = (): void => {
+        signal.removeEventListener('abort', abandon);
         resolve();
       };
-      const aborted = (): void => {
-        this.#waiters = this.#waiters.filter((waiter) => waiter !== done);
+      const abandon = (): void => {
+        this.#waiters = this.#waiters.filter((waiter) => waiter !== finish);
         resolve();
       };
-      signal.addEventListener('abort', aborted, { once: true });
-      this.#waiters.push(done);
+      signal.addEventListener('abort', abandon, { once: true });
+      this.#waiters.push(finish);
     });
   }
 }

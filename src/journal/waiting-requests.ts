@@ -76,7 +76,7 @@ export class WaitingRequests {
     }
   }
 
-  /** Gives up on all that waits. */
+  /** Rejects all that waits. */
   rejectAll(error: unknown): void {
     this.rejectInDoubt(error);
     for (const pending of this.#queue.splice(0)) {

@@ -1,3 +1,4 @@
+import { noProject, wholeFleet } from '../access/index.ts';
 import { hideKind, serviceKey, type Module } from '../composition/index.ts';
 import { keySentences, type OwnKeys } from './decide.ts';
 import { KeysController } from './keys-controller.ts';
@@ -9,7 +10,9 @@ export const OWN_KEYS = serviceKey<{ ids(): OwnKeys }>('own-keys');
 export const keysModule: Module = {
   name: 'keys',
   models: () => [keysModel],
+  reasonCodes: ['keys-differ'],
   sentences: [keySentences],
-  hiddenKinds: [hideKind(CONTROL_PLANE_KEYS)],
+  hiddenKinds: [hideKind(CONTROL_PLANE_KEYS, { siteOf: wholeFleet, projectOf: noProject })],
+  requires: [OWN_KEYS],
   controllers: (runtime) => [new KeysController({ ...runtime.environment, keys: runtime.get(OWN_KEYS) })],
 };

@@ -1,4 +1,4 @@
-// Where a name leads is asked again when a connection is made: `localhost` is a name as well.
+// A name is resolved again when a connection is made: `localhost` is a name as well.
 import { createServer } from 'node:http';
 import type { AddressInfo, LookupFunction } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';

@@ -1,5 +1,5 @@
 // A caller's way to the lease holder: it follows a server that names the holder, and goes through the configured ones
-// when nobody answers. It must never depend on one server's memory of who leads.
+// when no server answers. It must never depend on one server's memory of who leads.
 import { mark } from '../fleet/index.ts';
 import type { Log } from '../operations/index.ts';
 import { isDowngrade, originOf } from './server-address.ts';

@@ -90,7 +90,7 @@ test('asks-for-everything-after-a-start, after a cut and after a refusal', async
   expect(asks.map(({ isResumed }) => isResumed)).toEqual([false, true, false, true, false]);
 });
 
-test('asks-nobody-while-it-has-no-secret', async () => {
+test('does-not-poll-without-a-secret', async () => {
   expect(await poll(60_000, [answer('taken', 100)], () => undefined)).toEqual([]);
 });
 

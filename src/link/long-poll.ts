@@ -13,7 +13,7 @@ export type PollOutcome = 'taken' | 'unchanged' | 'not-taken';
 
 export interface LongPollOptions<A> {
   readonly leader: LeaderClient;
-  /** Undefined while there is nobody to ask as. */
+  /** Undefined while there is no credential. */
   readonly secret: () => string | undefined;
   /** Waits at the server. Resumed: the call before was answered; after a start and after a cut everything is asked for. */
   readonly request: (

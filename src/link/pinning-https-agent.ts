@@ -29,8 +29,8 @@ export class PinningHttpsAgent extends Agent {
       rejectUnauthorized: this.#hasAuthority,
       session: undefined,
     });
-    const failed = (error: Error): void => opened?.(error, socket);
-    socket.once('error', failed);
+    const reportFailure = (error: Error): void => opened?.(error, socket);
+    socket.once('error', reportFailure);
     socket.setTimeout(HANDSHAKE_MS, () => socket.destroy(new LinkDown('the server did not finish the TLS handshake')));
     socket.once('secureConnect', () => {
       const mismatch = findPinMismatch(peerCertificateOf(socket), this.#pins, `https://${to.host}:${to.port}`);
@@ -40,7 +40,7 @@ export class PinningHttpsAgent extends Agent {
       }
       socket.setTimeout(0);
       socket.removeAllListeners('timeout');
-      socket.off('error', failed);
+      socket.off('error', reportFailure);
       opened?.(null, socket);
     });
   }

@@ -95,7 +95,7 @@ describe('a call', () => {
   );
 
   test('goes-to-another-machine-in-clear-text-only-when-that-is-said', async () => {
-    // Refused before a connection is tried, and tried where it is allowed: nobody answers there.
+    // Refused before a connection is tried, and tried where it is allowed: no server answers there.
     const to = { server: 'http://[::ffff:127.0.0.1]:1', secret: 's' };
     const away = { server: 'http://192.0.2.1:1', secret: 's' };
     await expect(newClient().get(away, '/x', { check })).rejects.toThrow(/plain HTTP shows secrets/);

@@ -25,6 +25,8 @@ interface GetRequest {
   readonly check: Check;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** The media type that is asked for; the server's usual one when nothing is said. */
+  readonly accept?: string | undefined;
 }
 
 interface PostRequest extends GetRequest {
@@ -44,7 +46,7 @@ export class ReplyClient {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Lets go of the kept connections. */
+  /** Closes the kept connections. */
   close(): void {
     this.#connections.close();
   }
@@ -63,10 +65,14 @@ export class ReplyClient {
     return this.#send<A>({ ...this.#request(to, request), path, method: 'POST', body }, request.check);
   }
 
-  #request({ server, secret }: Session, { timeoutMs, signal }: GetRequest): Omit<HttpRequest, 'path' | 'method'> {
+  #request(
+    { server, secret }: Session,
+    { timeoutMs, signal, accept }: GetRequest,
+  ): Omit<HttpRequest, 'path' | 'method'> {
     return {
       origin: this.#origin(server),
       secret,
+      accept,
       timeoutMs: timeoutMs ?? this.#timeoutMs,
       ...(signal !== undefined && { signal }),
     };
@@ -81,7 +87,7 @@ export class ReplyClient {
   /** Decided here as well as where servers are chosen: nothing above this can send a secret in clear text by mistake. */
   #resolveOrigin(server: string): Origin {
     if (transportTo(server) === 'http' && !this.#insecure)
-      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to everybody on the way`);
+      throw new LinkDown(`"${server}" is another machine, and plain HTTP shows secrets to every machine on the way`);
     return parseOrigin(server);
   }
 

@@ -27,7 +27,7 @@ function fingerprintOf(bytes: Uint8Array): Fingerprint {
   return `sha256:${hash('sha256', bytes, 'hex')}`;
 }
 
-/** The server shows a certificate that the agent was not told of. Nothing was sent to it. */
+/** The server shows a certificate that the agent does not expect. Nothing was sent to it. */
 export class PinMismatch extends LinkDown {}
 
 /** Undefined when the certificate is one of those that were pinned. */
@@ -40,6 +40,6 @@ export function findPinMismatch(
   const { publicKey, certificate } = fingerprintsOf(shown);
   if (pins.includes(publicKey) || pins.includes(certificate)) return undefined;
   return new PinMismatch(
-    `${server} shows another certificate than this agent was told of: the fingerprint of its public key is ${publicKey}. Compare that with the log of the server or "muster keys show --tls-cert". If it is the same, start the agent with --server-fingerprint ${publicKey}; if not, somebody answers in the server's place.`,
+    `${server} shows another certificate than this agent expects: the fingerprint of its public key is ${publicKey}. Compare that with the log of the server or "muster keys show --tls-cert". If it is the same, start the agent with --server-fingerprint ${publicKey}; if not, somebody answers in the server's place.`,
   );
 }

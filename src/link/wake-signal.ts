@@ -1,9 +1,9 @@
-// Wakes one loop that waits for something to happen, in the same program. A ring that nobody waits for is kept for the
+// Wakes one loop that waits for something to happen, in the same program. A signal without a waiter is kept for the
 // next wait, so that nothing is missed between a look and the wait after it.
 import type { Clock } from '../journal/index.ts';
 import { abortWith } from './abort-with.ts';
 
-/** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
+/** A reason of our own: without one, each abort makes an exception with a stack that is never read. */
 const WAIT_ENDED = 'over';
 
 export class WakeSignal {

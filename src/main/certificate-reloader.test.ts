@@ -94,7 +94,7 @@ test('a certificate whose key is still being copied is nobody’s alarm', async 
   expect(lines.filter((line) => line.includes('not served'))).toEqual([]);
 });
 
-test('files that stay unusable are told of once, and a later good pair is served', async () => {
+test('files that stay unusable are logged once, and a later good pair is served', async () => {
   const { served, lines, poll, registry } = start();
   put('b', 'a');
   for (let polls = 0; polls < 4; polls += 1) await poll();

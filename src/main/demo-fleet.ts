@@ -16,6 +16,7 @@ import type { ControlPlane } from './control-plane.ts';
 import { demoCatalogue } from './demo-catalogue.ts';
 import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
 import { realIds } from './ids.ts';
+import { NODE_MODULES } from './node-modules.ts';
 
 export interface DemoOptions {
   readonly hosts: number;
@@ -50,6 +51,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     spreadMs: hosts * SPREAD_MS_PER_HOST,
     diskOf,
     driverOptionsOf: (host) => ({
+      modules: NODE_MODULES,
       switch: switchOf(host, diskOf(host)),
       durations: DEMO_TASK_DURATIONS,
       network: plane.simulatedNetwork.hostNetwork,
@@ -58,7 +60,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
   });
   const boots = new Set<NodeJS.Timeout>();
   for (const { id, doc } of journal.fleet.all(HOST)) if (doc.state !== 'removed') fleet.agents.start(id);
-  const unfollow = journal.onCommit((_, applied) => followHosts(applied, fleet, boots));
+  const unfollow = journal.onCommit(({ applied }) => followHosts(applied, fleet, boots));
   await joinMissing(journal, fleet, options);
   if (hosts > 0) await makeCatalogue(journal, log);
   return {
@@ -109,7 +111,7 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
   }
 }
 
-/** Once, with the first hosts: what somebody deleted since is not created again. */
+/** Once, with the first hosts: what was deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
   if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
   const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };

@@ -14,7 +14,7 @@ const DEFAULT_DATA = './data';
 export function runDemo(options: ServeOptions, version: string): Promise<number> {
   return runServer(options, version, (plane) => {
     writeSentence(process.stdout, banner(plane, options, version));
-    plane.journal.onCommit((commit, applied) => {
+    plane.journal.onCommit(({ commit, applied }) => {
       const when = new Date(commit.atMs).toLocaleTimeString('en-GB');
       for (const line of newsIn(applied, PROGRAM.explain)) writeSentence(process.stdout, `${when}  ${line}\n`);
     });

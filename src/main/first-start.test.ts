@@ -38,7 +38,7 @@ function fleetOfServers() {
     let known: Lease | undefined;
     const lead = async (): Promise<void> => {
       const answer = await takeLease(store, name);
-      if (answer.kind !== 'held') throw new Error('somebody else holds the lease');
+      if (answer.kind !== 'held') throw new Error('another server holds the lease');
       known = answer.lease;
       await journal.lead({ lease: 'fleet', epoch: answer.lease.epoch });
     };

@@ -87,7 +87,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   ],
   'lives-here': [{ ...HOST, kind: 'instance', tenant: 'web' }],
   'left-to-operator': [{ ...HOST, kind: 'instance', tenant: 'web' }],
-  'more-live-here': [{ ...HOST, told: 100 }],
+  'more-live-here': [{ ...HOST, shown: 100 }],
   'not-drained': [HOST],
   'still-connected': [
     { ...HOST, connection: 'up' },
@@ -250,12 +250,12 @@ describe('each-sentence-is-true-of-its-case', () => {
     [
       'migration-outcome-unknown',
       { ...ON_C1, from: 'c2' },
-      'Host c2 was forced down while it migrated instance web. Host c1, which may have received it, is not connected; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+      'Host c2 was forced down while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
     ],
     [
       'migration-outcome-unknown',
       { ...ON_C1, from: 'c2', removed: true },
-      'Host c2 was removed while it migrated instance web. Host c1, which may have received it, is not connected; it is asked as soon as it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+      'Host c2 was removed while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
     ],
     [
       'source-lost',

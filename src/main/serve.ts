@@ -42,7 +42,7 @@ export async function serve(options: ServeOptions, version: string): Promise<num
 export async function runServer(
   options: ServeOptions,
   version: string,
-  tell: (plane: ControlPlane) => void | Promise<void>,
+  announce: (plane: ControlPlane) => void | Promise<void>,
 ): Promise<number> {
   const started: { plane?: ControlPlane } = {};
   const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
@@ -54,7 +54,7 @@ export async function runServer(
     started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const running = await startDemoAgents(plane, options, log);
-    await tell(plane);
+    await announce(plane);
     await runUntilStopped({ ended: running.failed, stop: () => running.stop() }, stop);
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
     return 0;

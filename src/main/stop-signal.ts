@@ -9,7 +9,7 @@ export interface Running {
 
 const INTERRUPTED = 130;
 
-/** A closed terminal sends SIGHUP, too: then nobody is left to stop the program. */
+/** A closed terminal sends SIGHUP, too: then no terminal is left to stop the program from. */
 export function isOnTerminal(): boolean {
   return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
 }

@@ -43,9 +43,11 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
           throw new Failure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);
         const options = { path: request.file, version, nowMs: nowMs() };
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const all = (sink: DumpSink): DumpSink =>
+        const teeDump = (sink: DumpSink): DumpSink =>
           withProgress(fanOut(read.verifier, read.keys, sink), request.progress);
-        const written = await withReader(request, (reader) => writeBackup((sink) => reader.dump(all(sink)), options));
+        const written = await withReader(request, (reader) =>
+          writeBackup((sink) => reader.dump(teeDump(sink)), options),
+        );
         return { file: request.file, ...summarize(read, written.sha256) };
       }),
     restore: (request) => explainFailures(() => restore(request)),

@@ -4,7 +4,7 @@ import type { Runtime } from '../composition/index.ts';
 
 export function surfaceOf(
   runtime: Runtime,
-): Pick<ServerOptions, 'routes' | 'representations' | 'settings' | 'documentMetrics'> {
-  const { representations: views, settings, metrics: documentMetrics } = runtime.composition;
-  return { routes: runtime.routes(), representations: views, settings, documentMetrics };
+): Pick<ServerOptions, 'routes' | 'representations' | 'scopes' | 'settings' | 'documentMetrics'> {
+  const { representations, settings, metrics: documentMetrics } = runtime.composition;
+  return { routes: runtime.routes(), representations, scopes: runtime.composition, settings, documentMetrics };
 }

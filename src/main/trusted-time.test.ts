@@ -10,7 +10,7 @@ import { findJumpAtStart, createTrustedTime } from './trusted-time.ts';
 const DAY_MS = 24 * 3600 * 1000;
 const START_MS = 1_790_000_000_000;
 
-/** A journal that followed nobody. */
+/** A journal that followed no other server. */
 const journalOf = (fleet: Fleet) => ({ fleet, fence: undefined, clockAheadMs: () => undefined });
 
 test('a clock set ahead, put right and confirmed: the time is the wall clock, not the steady time that is still ahead', () => {
@@ -101,7 +101,7 @@ test('a clock that is ahead of that of the server which decided before is doubte
 describe('a start', () => {
   const CONFIRMED: readonly TextChange[] = [{ kind: 'alarm', id: 'clock-jumped:m1:7070', body: null }];
 
-  /** Commits of so many days ago, the oldest first; one in which somebody confirms the clock takes the alarm away. */
+  /** Commits of so many days ago, the oldest first; one in which an operator confirms the clock takes the alarm away. */
   async function storeWith(...commits: readonly (readonly [daysAgo: number, what?: 'confirmed'])[]): Promise<Store> {
     const store = new MemoryStore(new MemoryDisk({ journalId: 'journal', nowMs: () => START_MS }));
     const alarm = { kind: 'alarm', id: 'clock-jumped:m1:7070', body: '{}' };

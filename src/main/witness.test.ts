@@ -44,7 +44,7 @@ test.each([
   ['one-that-lost-its-end', async () => storeWith(2), 2, { kind: 'lost', seen: 3, head: 2, fallsBackTo: 2 }],
   [
     'an-older-one-that-went-on-with-others',
-    async () => storeWith(3, 'somebody else'),
+    async () => storeWith(3, 'another'),
     3,
     { kind: 'lost', seen: 3, head: 3, fallsBackTo: 2 },
   ],
@@ -54,7 +54,7 @@ test.each([
   expect(await new Witness(folder).examine(await make(), head)).toMatchObject(finding);
 });
 
-test('a-witness-that-cannot-be-read-says-so-and-keeps-nobody-from-starting', async () => {
+test('a-witness-that-cannot-be-read-says-so-and-prevents-no-start', async () => {
   const folder = newFolder();
   const store = await storeWith(1);
   expect(await new Witness(folder).examine(store, 1)).toEqual({ kind: 'nothing-known' });

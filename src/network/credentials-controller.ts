@@ -13,7 +13,7 @@ export interface CredentialsControllerOptions {
 
 /** While the alarm stands. */
 const INTERVAL_MS = 5000;
-/** Nobody waits this long: it only bounds a sleep that a commit ends. */
+/** Only a bound: a commit ends the sleep before. */
 const IDLE_MS = 60_000;
 
 export class CredentialsController {
@@ -42,7 +42,7 @@ export class CredentialsController {
       if (this.#isRaised()) this.#loop.wake();
     };
     const stops = [
-      journal.onCommit((_commit, applied) => {
+      journal.onCommit(({ applied }) => {
         if (applied.some(({ kind }) => kind === ALARM.name)) wake();
       }),
       journal.onRebuilt(wake),

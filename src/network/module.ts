@@ -1,8 +1,8 @@
 // The Module value of networks: everything that they contribute to the program.
+import { noProject, wholeFleet } from '../access/index.ts';
 import { contribute, hideKind, provide, provideController, type Module } from '../composition/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { backEndSentences } from './back-ends/sentences.ts';
-import { CLAIM } from './claim.ts';
 import { CredentialsController } from './credentials-controller.ts';
 import { NetworkEventsController } from './ports/event-controller.ts';
 import { NETWORK_EVENT_REPRESENTATION, networkEventRoutes } from './ports/event-routes.ts';
@@ -12,6 +12,7 @@ import { networkModel } from './fleet-model.ts';
 import { composeOrderPools } from './back-ends/order-pools.ts';
 import { portDelete, portSentences } from './ports/delete.ts';
 import { portEvacuator, portEvacuatorSentences } from './ports/evacuator.ts';
+import { NETWORK_REASON_CODES } from './reason-codes.ts';
 import { networkRoutes } from './routes.ts';
 import { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS, SIMULATED_NETWORK } from './service-keys.ts';
 import { createAdoptingDriver } from './back-ends/simulated/adopting-driver.ts';
@@ -36,6 +37,7 @@ export const networkModule: Module = {
   models: () => [networkModel, networkEventsModel],
   operationKinds: () => [portDelete],
   contributions: [contribute(EVACUATORS, portEvacuator)],
+  reasonCodes: NETWORK_REASON_CODES,
   sentences: [backEndSentences, portSentences, portEvacuatorSentences],
   representations: () => [
     NETWORK_REPRESENTATION,
@@ -48,7 +50,9 @@ export const networkModule: Module = {
     TRANSPORT_ZONE_REPRESENTATION,
     NETWORK_EVENT_REPRESENTATION,
   ],
-  hiddenKinds: [hideKind(CLAIM), hideKind(TUNNEL_KEY)],
+  // Claims are hidden by instances, which know the project of each.
+  hiddenKinds: [hideKind(TUNNEL_KEY, { siteOf: wholeFleet, projectOf: noProject })],
+  requires: [BACK_END_CREDENTIALS],
   services: [
     provideController(NETWORK_EVENTS, ({ environment }) => new NetworkEventsController(environment)),
     provide(SIMULATED_NETWORK, (runtime) => {

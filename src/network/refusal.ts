@@ -27,7 +27,7 @@ export function conflict(code: string, message: string, more: RefusalDetails = {
   return composeRefusal('conflict', code, message, more);
 }
 
-export function forbidden(code: string, message: string, more: RefusalDetails = {}): Refusal {
+export function forbid(code: string, message: string, more: RefusalDetails = {}): Refusal {
   return composeRefusal('forbidden', code, message, more);
 }
 

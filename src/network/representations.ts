@@ -1,7 +1,7 @@
 // The API representations of networks, segments, subnets, ports, quotas, routers, floating addresses and transport zones. Ports have no secrets.
 import { Type } from 'typebox';
-import { defineRepresentation, type Redactor } from '../access/index.ts';
-import { findHost } from '../hosts/index.ts';
+import { defineRepresentation, noProject, wholeFleet, type Redactor } from '../access/index.ts';
+import { siteOfHost } from '../hosts/index.ts';
 import {
   NETWORK,
   NETWORK_SCHEMA,
@@ -31,16 +31,20 @@ import { TRANSPORT_ZONE, TRANSPORT_ZONE_SCHEMA, type TransportZone } from './tun
 /** These belong to the whole fleet: site-bound callers do not see them. */
 export const NETWORK_REPRESENTATION = defineRepresentation<'network', Network>({
   kind: NETWORK,
+  siteOf: wholeFleet,
   projectOf: ({ shared, project }) => (shared ? true : project),
   fields: NETWORK_SCHEMA.properties,
 });
 export const SEGMENT_REPRESENTATION = defineRepresentation<'segment', Segment>({
   kind: SEGMENT,
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: SEGMENT_SCHEMA.properties,
 });
 export const SUBNET_REPRESENTATION = defineRepresentation<'subnet', Subnet>({
   kind: SUBNET,
-  projectOf: (doc, _, fleet) => {
+  siteOf: wholeFleet,
+  projectOf: (doc, fleet) => {
     const network = findNetwork(fleet, doc.network)?.doc;
     return network?.shared === true ? true : network?.project;
   },
@@ -48,6 +52,7 @@ export const SUBNET_REPRESENTATION = defineRepresentation<'subnet', Subnet>({
 });
 export const QUOTA_REPRESENTATION = defineRepresentation<'quota', Quota>({
   kind: QUOTA,
+  siteOf: wholeFleet,
   projectOf: (doc) => doc.project,
   fields: QUOTA_SCHEMA.properties,
 });
@@ -64,6 +69,7 @@ function redactRouter(doc: Router, sight: Redactor): Router {
 
 export const ROUTER_REPRESENTATION = defineRepresentation<'router', Router>({
   kind: ROUTER,
+  siteOf: wholeFleet,
   projectOf: (doc) => doc.project,
   redact: redactRouter,
   fields: ROUTER_SCHEMA.properties,
@@ -81,12 +87,15 @@ function redactFloatingAddress(doc: FloatingAddress, sight: Redactor): FloatingA
 
 export const FLOATING_ADDRESS_REPRESENTATION = defineRepresentation<'floating-address', FloatingAddress>({
   kind: FLOATING_ADDRESS,
+  siteOf: wholeFleet,
   projectOf: (doc) => doc.project,
   redact: redactFloatingAddress,
   fields: FLOATING_ADDRESS_SCHEMA.properties,
 });
 export const TRANSPORT_ZONE_REPRESENTATION = defineRepresentation<'transport-zone', TransportZone>({
   kind: TRANSPORT_ZONE,
+  siteOf: wholeFleet,
+  projectOf: noProject,
   fields: TRANSPORT_ZONE_SCHEMA.properties,
 });
 
@@ -105,7 +114,7 @@ function redactPort(doc: Port, sight: Redactor): Port {
 /** A port belongs to the site of the host that it is bound to, otherwise to the whole fleet. */
 export const PORT_REPRESENTATION = defineRepresentation<'port', Port>({
   kind: PORT,
-  siteOf: (doc, _, fleet) => findHost(fleet, doc.binding?.host ?? '')?.doc.site,
+  siteOf: (doc, fleet) => siteOfHost(fleet, doc.binding?.host),
   projectOf: (doc) => doc.project,
   redact: redactPort,
   toJson: (doc) => ({ ...doc, attached: doc.instance !== undefined }),

@@ -265,7 +265,7 @@ function wrongState(verb: Verb, { id, doc }: StoredOperation): Refusal {
 }
 
 function notSupported(verb: Verb, { id, doc }: StoredOperation, because: string | undefined): Refusal {
-  const why = because ?? 'this server does not know its kind; ask a server of the version that began it';
+  const why = because ?? 'this server does not know its kind; send it to a server of the version that began it';
   const message = `Operation ${id} (${doc.kind}) cannot be ${verb}: ${why}.`;
   return { kind: 'conflict', code: 'not-supported', message, facts: { operation: id } };
 }

@@ -135,7 +135,7 @@ test('the-clock-of-whoever-decided-last-counts, not that of an earlier one', asy
   stopAll();
 });
 
-test('a-term-after-which-nobody-else-committed-moves-no-deadline-again', async () => {
+test('a-term-after-which-no-other-server-committed-moves-no-deadline-again', async () => {
   const { time, first, second, stopAll } = await failOverWithAnHourLeft({ secondOffMs: 5 * HOUR_MS });
   await failOver(time, first, second);
   await time.pass(10 * SECOND_MS);

@@ -24,8 +24,8 @@ export interface LeaseOptions {
   readonly log: Log;
   /** Who this server is; unique per start of the process. */
   readonly holder: string;
-  /** Where other servers reach it. */
-  readonly url: string;
+  /** Where other servers reach it; asked for whenever it asks for the lease. */
+  readonly url: () => string;
   readonly ttlMs?: number;
   readonly renewMs?: number;
 }
@@ -69,7 +69,7 @@ export class LeaseController {
     const stop = (): void => over.abort('over');
     signal.addEventListener('abort', stop, { once: true });
     if (signal.aborted) stop();
-    const vacancy = journal.store.awaitVacancy(DECIDING_LEASE, over.signal);
+    const vacancy = journal.store.awaitVacancy({ name: DECIDING_LEASE, signal: over.signal });
     await Promise.race([clock.sleep(this.#pauseMs(), over.signal), vacancy]);
     signal.removeEventListener('abort', stop);
     stop();
@@ -77,7 +77,7 @@ export class LeaseController {
     if (apartMs > 0) await clock.sleep(apartMs, signal);
   }
 
-  /** Until the next renewal; a lease that runs out sooner is given up on time. */
+  /** Until the next renewal; a lease that runs out sooner is released on time. */
   #pauseMs(): number {
     if (this.#held === undefined) return this.#renewMs;
     return Math.min(this.#renewMs, Math.max(0, this.#held.untilMs - this.#options.clock.nowMs()));
@@ -88,7 +88,7 @@ export class LeaseController {
     const startedMs = clock.nowMs();
     if (this.#held !== undefined && (journal.fence === undefined || startedMs >= this.#held.untilMs))
       this.#lose('ran out');
-    const answer = await this.#ask();
+    const answer = await this.#requestLease();
     if (answer === undefined) return;
     if (answer.kind === 'held' && this.#held === undefined) this.#noteSeizure(answer.lease, startedMs);
     if (answer.lease !== undefined) {
@@ -99,9 +99,9 @@ export class LeaseController {
   }
 
   /** Asks for the lease, or for more time. Undefined when the store does not answer while the lease is still good. */
-  async #ask(): Promise<LeaseAnswer | undefined> {
+  async #requestLease(): Promise<LeaseAnswer | undefined> {
     const { journal, clock, holder, url } = this.#options;
-    const request = { name: DECIDING_LEASE, holder, url, ttlMs: this.#ttlMs };
+    const request = { name: DECIDING_LEASE, holder, url: url(), ttlMs: this.#ttlMs };
     const held = this.#held;
     const renewal =
       held === undefined

@@ -1,4 +1,4 @@
-// A store that is away is told of once with all there is to know, then with a line now and then, and once when it is back:
+// A store that is away is logged once with all there is to know, then with a line now and then, and once when it is back:
 // a log that repeats the same stack every three seconds hides what else happens.
 import type { Log } from '../journal/index.ts';
 

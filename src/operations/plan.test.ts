@@ -194,7 +194,7 @@ describe('retry and cancel', () => {
     expect(decide(fleet, { id: OP, kinds: without, nowMs: 2 })).toMatchObject({
       refusal: { code: 'not-supported', message: `Operation ${OP} (make) cannot be ${verb}: it cannot be.` },
     });
-    const unknown = `cannot be ${verb}: this server does not know its kind; ask a server of the version that began it.`;
+    const unknown = `cannot be ${verb}: this server does not know its kind; send it to a server of the version that began it.`;
     expect(decide(fleet, { id: OP, kinds: new Map(), nowMs: 2 })).toMatchObject({
       refusal: { code: 'not-supported', message: expect.stringContaining(unknown) as string },
     });

@@ -22,6 +22,6 @@ test.each([
   ],
   [{ code: 'items-failed', failed: 1, done: 4, failedFor: 'odd', host: 'c1' }, 'odd: host c1.'],
   [{ code: 'not-known-here', host: 'c1', problems: ['a', 'b'] }, 'not-known-here: host c1, problems a, b.'],
-])('%j is told as a sentence', (reason, sentence) => {
+])('%j is printed as a sentence', (reason, sentence) => {
   expect(explain(reason)).toBe(sentence);
 });

@@ -15,7 +15,7 @@ export const operationSentences: ReasonSentences = {
     const { message } = wait as Readonly<Record<string, Reason[string]>>;
     return message === undefined ? 'The deadline has passed.' : `The deadline has passed. ${formatFact(message)}`;
   },
-  'driver-silent': () => 'What was asked of the hosts or of the network was not answered before the deadline.',
+  'driver-silent': () => 'A task of a host or an order to the network was not answered before the deadline.',
   // The counters show how many failed: the sentence says why.
   'items-failed': ({ code: _, failedFor, failed, done: __, ...why }, explain) => {
     if (failedFor === undefined) return 'Its failed items say why.';

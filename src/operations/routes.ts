@@ -18,6 +18,7 @@ import {
   findVisible,
   defineRepresentation,
   write,
+  type Answer,
   type Filter,
   type HostMark,
   type Listing,
@@ -87,8 +88,8 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
   });
   const item = defineRepresentation<'item', Item>({
     kind: ITEM,
-    siteOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
-    projectOf: (doc, _, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
+    siteOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
+    projectOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
     redact: (doc, sight) => {
       const { host, reason, ...rest } = doc;
       return {
@@ -138,11 +139,11 @@ export function operationRoutes({ representations, kinds }: OperationRoutes): Ro
 
 /** The operation with its counters: kept in it once it has ended, counted while it runs. */
 function renderWithCounts(
-  view: Representation<'operation', Operation>,
+  representation: Representation<'operation', Operation>,
   stored: StoredOperation,
   { fleet, sight }: { readonly fleet: FleetReader; readonly sight: Redactor | undefined },
 ): string {
-  const text = view.toJsonText(stored, sight);
+  const text = representation.toJsonText(stored, sight);
   if (stored.doc.counts !== undefined) return text;
   return addCounts(text, countsOf(fleet, stored.id));
 }
@@ -166,7 +167,7 @@ function listOperations({ operation: representation }: OperationRepresentations)
   return listRoute({ path: '/api/v1/operations', plural: 'operations' }, { listing, scope: 'site', forProjects: true });
 }
 
-function getOperation({ operation: view }: OperationRepresentations): Route {
+function getOperation({ operation: representation }: OperationRepresentations): Route {
   return read({
     method: 'GET',
     path: '/api/v1/operations/:id',
@@ -176,11 +177,11 @@ function getOperation({ operation: view }: OperationRepresentations): Route {
     scope: 'site',
     forProjects: true,
     params: BY_ID,
-    answers: { 200: { about: 'the operation', schema: view.schema } },
+    answers: { 200: { about: 'the operation', schema: representation.schema } },
     handle: ({ params, caller }, { journal: { fleet }, redactorFor }) => {
-      const stored = findVisible(fleet, view, { caller, id: params.id });
+      const stored = findVisible(fleet, representation, { caller, id: params.id });
       if (stored === undefined) return refusalAnswer(noSuch('operation', params.id, caller));
-      const text = renderWithCounts(view, stored, { fleet, sight: redactorFor(caller, fleet) });
+      const text = renderWithCounts(representation, stored, { fleet, sight: redactorFor(caller, fleet) });
       return { kind: 'answer', status: 200, text, etag: stored.revision };
     },
   });
@@ -211,16 +212,16 @@ const BY_TARGET: Filter<Item> = {
   index: OPEN_ITEMS_BY_TARGET,
 };
 
-function listItems(views: OperationRepresentations): Route {
-  const { filters, ...rest } = itemListing(views);
+function listItems(representations: OperationRepresentations): Route {
+  const { filters, ...rest } = itemListing(representations);
   const listing: Listing<'item', Item> = { ...rest, filters: { ...filters, target: BY_TARGET } };
   const about = 'List the items of all operations, such as what is under way for one resource';
   const items = { path: '/api/v1/operation-items', plural: 'items', tag: 'operations' };
   return listRoute(items, { listing, about, scope: 'site', forProjects: true });
 }
 
-function listItemsOf(views: OperationRepresentations): Route {
-  const listing = itemListing(views);
+function listItemsOf(representations: OperationRepresentations): Route {
+  const listing = itemListing(representations);
   const { operation: _, ...query } = listQuery(listing).properties;
   return read({
     method: 'GET',
@@ -235,10 +236,10 @@ function listItemsOf(views: OperationRepresentations): Route {
     // The items of one operation are found by its index; other filters are applied to those.
     scansFleet: ({ query: request, caller }) =>
       scansFleet(listing, { query: { ...(request as object), operation: 'one' }, caller }),
-    answers: { 200: { about: 'a page of items', schema: listAnswer(views.item.schema) } },
+    answers: { 200: { about: 'a page of items', schema: listAnswer(representations.item.schema) } },
     handle: (call, { journal, redactorFor }) => {
       const { id } = call.params;
-      if (findVisible(journal.fleet, views.operation, { caller: call.caller, id }) === undefined)
+      if (findVisible(journal.fleet, representations.operation, { caller: call.caller, id }) === undefined)
         return refusalAnswer(noSuch('operation', id, call.caller));
       const scoped = { ...call, query: { ...call.query, operation: id } };
       return listResources(journal.fleet, listing, scoped, redactorFor(call.caller, journal.fleet));
@@ -267,18 +268,33 @@ function command({ representations, kinds }: OperationRoutes, { verb, about, dec
       const nowMs = clock.nowMs();
       const { operation: representation } = representations;
       return {
-        target: { view: representation, id: params.id },
+        target: { representation, id: params.id },
         why: body.reason ?? verb,
         operation: params.id,
         decide: (fleet) => countItems(fleet, decide(fleet, { id: params.id, kinds, nowMs, site })),
         answer: (counts, after) => {
-          const { shown: _, ...rest } = renderCommitted(representation, after, params);
+          const rendered = renderCommitted(representation, after, params);
           const stored = after.get(OPERATION, idOf(OPERATION, params.id));
-          return stored?.doc.counts === undefined ? { ...rest, text: addCounts(rest.text ?? '', counts) } : rest;
+          return stored?.doc.counts === undefined ? withCounts(rendered, counts) : rendered;
+        },
+        recompose: ({ memo, shown, redactor }) => {
+          const text = shown === undefined ? '' : representation.toJsonText(shown as StoredOperation, redactor);
+          return withCounts({ kind: 'answer', status: 200, text, etag: shown?.revision ?? 0 }, countsIn(memo));
         },
       };
     },
   });
+}
+
+/** Of a running operation: its document has no counts. With a key the counts are all that is kept beside the revision. */
+function withCounts(shown: Answer, counts: Counts): Answer {
+  const memo = ITEM_STATES.map((state) => counts[state]).join();
+  return { ...shown, text: addCounts(shown.text ?? '', counts), memo };
+}
+
+function countsIn(memo: string): Counts {
+  const counts = memo.split(',').map(Number);
+  return Object.fromEntries(ITEM_STATES.map((state, at) => [state, counts[at] ?? 0])) as Counts;
 }
 
 /** The same decision; it answers how many items will be in which state. */

@@ -80,7 +80,7 @@ export class TortureWorld {
     const answer = await new MemoryStore(this.#disk).acquireLease({ ...LEASE, holder: `server-${this.#ids}` });
     if (answer.kind !== 'held') throw new Error('the lease of a dead server did not run out');
     await journal.lead({ lease: LEASE.name, epoch: answer.lease.epoch });
-    journal.onCommit((_commit, applied) => {
+    journal.onCommit(({ applied }) => {
       this.commits += 1;
       for (const invariant of this.#registry.invariants) {
         const broken = invariant.check(journal.fleet, applied);

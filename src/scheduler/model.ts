@@ -59,15 +59,17 @@ const neverOvercommitted: Invariant = {
         memoryMiB: allocatable(capacity.memoryMiB, ratios.memory),
         diskGiB: allocatable(capacity.diskGiB, ratios.disk),
       };
-      const broken = (what: string, total: number, amountOf: (claim: Claim) => number): string[] => {
+      const findOverclaim = (what: string, total: number, amountOf: (claim: Claim) => number): string[] => {
         if (increaseOn(changes, id, amountOf) <= 0) return [];
         const claimed = sumClaims(fleet, id, amountOf);
         return claimed <= total ? [] : [`host ${id}: ${claimed} of ${total} ${what}`];
       };
       const further = new Set(changes.flatMap(({ after }) => Object.keys(after?.resources ?? {})));
       return [
-        ...AMOUNTS.flatMap((name) => broken(name, has[name], (claim) => claim[name])),
-        ...[...further].flatMap((name) => broken(name, resources[name] ?? 0, (claim) => claim.resources?.[name] ?? 0)),
+        ...AMOUNTS.flatMap((name) => findOverclaim(name, has[name], (claim) => claim[name])),
+        ...[...further].flatMap((name) =>
+          findOverclaim(name, resources[name] ?? 0, (claim) => claim.resources?.[name] ?? 0),
+        ),
       ];
     });
   },

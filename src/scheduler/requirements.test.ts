@@ -30,7 +30,7 @@ describe('bandwidth without a physical network', () => {
     expect(placeUntilFull(fleet, request({ nics: [plain] }))).toEqual([
       'a',
       'a',
-      '2 of 2 hosts: too little bandwidth for network n: 400 kbit/s asked.',
+      '2 of 2 hosts: too little bandwidth for network n: 400 kbit/s requested.',
     ]);
   });
 
@@ -57,7 +57,7 @@ describe('PCI requests', () => {
     const fleet = newFleet(host('a', { memoryMiB: 65_536 }), host('b', { resources }));
     expect(placeUntilFull(fleet, request({ nics: [device, device] }))).toEqual([
       'b',
-      '2 of 2 hosts: too little of pci:gold left: 2 asked, 1 at most.',
+      '2 of 2 hosts: too little of pci:gold left: 2 requested, 1 at most.',
     ]);
   });
 

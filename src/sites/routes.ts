@@ -8,6 +8,7 @@ import {
   readRoutes,
   renderCommitted,
   defineRepresentation,
+  noProject,
   write,
   type Listing,
   type Resource,
@@ -20,7 +21,8 @@ const DESCRIPTION = Type.String({ maxLength: 500 });
 
 export const SITE_REPRESENTATION = defineRepresentation<'site', Site>({
   kind: SITE,
-  siteOf: (_, id) => id,
+  siteOf: (doc) => doc.name,
+  projectOf: noProject,
   fields: {
     name: Type.String(),
     description: Type.Optional(DESCRIPTION),
@@ -74,7 +76,7 @@ const describeSiteRoute = write({
   handle: ({ params, body, caller }, { clock }) => {
     const command = { name: params.id, ...body, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: SITE_REPRESENTATION, id: params.id },
+      target: { representation: SITE_REPRESENTATION, id: params.id },
       why: `describe site ${params.id}`,
       decide: (fleet) => describeSite(fleet, command),
       answer: (_, after) => renderCommitted(SITE_REPRESENTATION, after, params),

@@ -4,6 +4,7 @@ import { TestControlPlane, type TestControlPlaneServer } from '../../src/agent/s
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
 import { createServer, type Server } from '../../src/api/runtime.ts';
+import { compose } from '../../src/composition/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { freePort } from '../free-port.ts';
 
@@ -28,6 +29,7 @@ export class HttpPlane extends TestControlPlane {
       ids: this.ids,
       routes: agentRoutes(server.gateway),
       representations: [],
+      scopes: compose([]),
       settings: [],
       onRevokedCredential: (host, token) => server.gateway.refuseRevoked(host, token),
       signRefusal: (credential, code) => server.statements.signCredentialRefusal(credential, code),

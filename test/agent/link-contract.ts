@@ -101,7 +101,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
-      expect(plane.leader.gateway.reportOf('c1')).toEqual({ applied: 'digest', report });
+      expect(plane.leader.gateway.reports.get('c1')).toEqual({ applied: 'digest', report });
       expect(plane.leader.liveness.lastHeartbeatMs('c1')).toBeDefined();
     });
 
@@ -180,6 +180,16 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       });
     });
 
+    test('brings-a-view-in-the-words-that-the-agent-knows', async () => {
+      const { link, plane, session } = await joined();
+      await plane.register('c2');
+      await plane.commit(() => accept([seeding('c1', 'c2')], null));
+      const present = answerOf(await link.view(session, { words: 'glossary' }, signal));
+      expect(present).toMatchObject({ view: { parts: { services: [{ handover: { phase: 'syncing' } }] } } });
+      const former = answerOf(await link.view(session, {}, signal));
+      expect(former).toMatchObject({ view: { parts: { services: [{ handOver: { phase: 'seeding' } }] } } });
+    });
+
     test('says-unchanged-when-the-wait-is-over', async () => {
       const { link, session } = await joined();
       const have = await viewOf(link, session);
@@ -195,7 +205,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(answerOf(await waiting)).toMatchObject({ kind: 'view', view: { parts: { self: { zone: 'other' } } } });
     });
 
-    test('lets-go-of-a-wait-that-is-given-up', async () => {
+    test('ends-a-wait-that-is-aborted', async () => {
       const { link, plane, session } = await joined();
       const stopping = new AbortController();
       const waiting = link.view(session, await viewOf(link, session), stopping.signal);
@@ -246,7 +256,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
         .toMatchObject({ kind: 'elsewhere', holder });
     });
 
-    test('says-not-yet-and-lets-go-of-a-wait-for-connections', async () => {
+    test('answers-not-yet-and-ends-a-wait-for-connections', async () => {
       const { link, plane, session } = await joined();
       await plane.register('c2');
       await plane.commit(() => accept([seeding('c2', 'c1')], null));
@@ -268,13 +278,13 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(await link.view(to, {}, signal)).toMatchObject(there);
       expect(await link.observe(to, { answers: [done('x:y:1')] })).toMatchObject(there);
       const token = await plane.joinToken('c1');
-      // A join is passed on where servers speak to each other: an agent that has not joined believes nobody yet.
+      // A join is forwarded between servers: an agent that has not joined trusts no server yet.
       await expect
         .poll(async () => (await link.join({ server: other, secret: token }, { secret: SECRET })).kind)
         .toMatch(/^(elsewhere|answer)$/);
     });
 
-    test('is-down-when-nobody-answers', async () => {
+    test('is-down-when-no-server-answers', async () => {
       const { link, session, nobody } = await joined();
       for (const server of [nobody, 'not an address']) {
         const to = { ...session, server };

@@ -81,7 +81,7 @@ describe('the data plane of a host', () => {
     expect(answer.json<{ detail: string }>().detail).toContain('table');
   });
 
-  test('what-cannot-be-had-is-told', async () => {
+  test('what-cannot-be-had-is-reported', async () => {
     const uplink = world.journal.fleet.get(SUBNET, idOf(SUBNET, 'uplink-v4'));
     if (uplink !== undefined) {
       const { gateway: _gateway, ...rest } = uplink.doc;

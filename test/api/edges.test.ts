@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
+import { compose } from '../../src/composition/index.ts';
 import { selfSigned } from '../self-signed.ts';
 import { populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
@@ -218,7 +219,7 @@ describe('probes', () => {
     await alone.close();
   });
 
-  test('a-server-is-ready-once-somebody-can-administer-the-fleet, and stays so', async () => {
+  test('a-server-is-ready-once-the-first-admin-token-is-there, and stays so', async () => {
     const fresh = await startApiTestServer();
     const ready = async () => (await fresh.server.app.inject({ url: '/readyz' })).statusCode;
     expect(await ready()).toBe(503);
@@ -291,7 +292,7 @@ describe('secrets', () => {
 });
 
 describe('listening', () => {
-  test('anywhere but on loopback needs TLS, or somebody who insists', async () => {
+  test('anywhere but on loopback needs TLS, or an explicit option', async () => {
     const shy = await startApiTestServer();
     await expect(shy.server.listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(InsecureListen);
     await expect(shy.server.listen({ host: '::', port: 0 })).rejects.toThrow('--tls-cert');
@@ -307,6 +308,7 @@ describe('listening', () => {
       ids,
       routes: [],
       representations: [],
+      scopes: compose([]),
       settings: [],
       log: pino({ level: 'silent' }),
       tls,

@@ -158,7 +158,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/transport-zones': { who: OPERATE_FLEET, body: { name: 'new' } },
   'PATCH /api/v1/transport-zones/:id': { who: OPERATE_FLEET, body: { mesh: 'needed' } },
   'DELETE /api/v1/transport-zones/:id': { who: OPERATE_FLEET },
-  'GET /api/v1/network-events': { who: SEE_FLEET },
+  'GET /api/v1/network-events': { who: forProjects(SEE_LIST, '+ + +') },
   'POST /api/v1/network-events': {
     who: OPERATE_FLEET,
     body: { events: [{ port: 'port-1', name: 'plugged', serial: 1 }] },
@@ -253,6 +253,12 @@ const IN_TREES: Readonly<Record<string, string>> = {
   node: 'central-0',
   module: 'scalein-api.yang',
 };
+
+/** Who each route is for, when it is not an administrator. */
+const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
+
+/** A caller that every route lets in. */
+export const sufficientCaller = ({ access }: Route): CallerName => OTHERS[access] ?? 'admin';
 
 export const keyOf = ({ method, path }: Route): string => `${method} ${path}`;
 

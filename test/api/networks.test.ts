@@ -188,6 +188,28 @@ describe('ports', () => {
     });
   });
 
+  test('have events, which are shown to whoever is shown the port', async () => {
+    const [port] = ids(await get('ports?instance=web')) as string[];
+    expect(await post('network-events', { events: [{ port, name: 'plugged', serial: 1 }] })).toMatchObject({
+      status: 200,
+      body: { events: [{ port, result: 'recorded' }] },
+    });
+    const [mine, theirs] = [
+      await world.token('viewer', { project: 'default' }),
+      await world.token('viewer', { project: 'blue' }),
+    ];
+    const southerner = await world.token('viewer', { site: 'central' });
+    for (const secret of [viewer, northerner, mine]) {
+      const { body } = await get('network-events', secret);
+      expect(body['items']).toMatchObject([{ port, name: 'plugged' }]);
+      expect((await get('history?kind=network-event', secret)).body['items']).toHaveLength(1);
+    }
+    for (const secret of [southerner, theirs]) {
+      expect(ids(await get('network-events', secret))).toEqual([]);
+      expect((await get('history?kind=network-event', secret)).body['items']).toEqual([]);
+    }
+  });
+
   test('are edited field by field', async () => {
     const [port] = ids(await get('ports?createdBy=user')) as string[];
     const edited = await call(operator, 'PATCH', `ports/${port}`, {

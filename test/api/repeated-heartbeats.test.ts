@@ -41,7 +41,7 @@ async function settle(as = secret): Promise<void> {
   for (let nth = 0; nth < 3; nth += 1) expect((await beats(as)).status).toBe(200);
 }
 
-test('each-is-heard-and-answered-in-full', async () => {
+test('each-is-taken-and-answered-in-full', async () => {
   await settle();
   const { headers, body } = await beats();
   expect(world.received).toEqual([HOST_ID, HOST_ID, HOST_ID, HOST_ID]);

@@ -87,7 +87,7 @@ describe('what blocks one host', () => {
     // Its own reasons: a limit that others have used up leaves it without them.
     expect((await blocked('host=central-1&limit=1')).blocked).toEqual(one.blocked);
     expect(one.blocked[0]?.sentence).toBe(
-      'No host fits instance single now. Site central has 3 hosts. 2 of 3 hosts: leaving. 1 of 1 host: too few vcpus left: 40 asked, 32 at most.',
+      'No host fits instance single now. Site central has 3 hosts. 2 of 3 hosts: leaving. 1 of 1 host: too few vcpus left: 40 requested, 32 at most.',
     );
   });
 

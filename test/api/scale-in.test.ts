@@ -62,7 +62,7 @@ interface BlockedAnswer {
 }
 
 describe('what cannot leave a host that is being emptied', () => {
-  test('each-instance-is-told-what-it-lacks, without a move, to those who see its site', async () => {
+  test('each-instance-is-shown-with-what-it-lacks, without a move, to those who see its site', async () => {
     expect(await blockedNow()).toMatchObject({ count: 0, blocked: [] });
     await start(['central-0']);
     const blocked = await blockedNow();
@@ -146,7 +146,7 @@ describe('a preview', () => {
 });
 
 describe('a start', () => {
-  test('scale-in-2: marks-all-it-names-and-nobody-else', async () => {
+  test('scale-in-2: marks-all-it-names-and-no-other', async () => {
     const answer = await start(['central-0', 'central-1'], { reason: 'rack 4' });
     expect(answer.statusCode).toBe(202);
     const { operation } = answer.json<{ operation: string }>();
@@ -163,7 +163,7 @@ describe('a start', () => {
     expect(world.journal.fleet.get(OPERATION, idOf(OPERATION, operation))?.doc).toMatchObject({ kind: 'scale-in' });
   });
 
-  test('scale-in-4: an-unknown-name-is-told-and-nobody-is-marked', async () => {
+  test('scale-in-4: an-unknown-name-is-refused-and-no-host-is-marked', async () => {
     const answer = await start(['central-0', 'nope', 'north-9']);
     expect(answer.statusCode).toBe(404);
     expect(answer.json()).toMatchObject({
@@ -342,7 +342,7 @@ describe('hosts that were removed', () => {
   });
 });
 
-test('a-quarantine-ends-by-somebody-s-word', async () => {
+test('a-quarantine-ends-by-an-operators-word', async () => {
   await world.commit(hostChange('central-1', { quarantined: { because: 'operator-fenced', atMs: 1 } }));
   expect((await world.call(operator, { url: '/api/v1/hosts?quarantined=true' })).json()).toMatchObject({
     items: [{ name: 'central-1' }],
@@ -373,7 +373,7 @@ describe('a removed host of another site', () => {
     expect(refused.json()).toMatchObject({ status: 409, code: 'name-unavailable', field: '/hosts/0/name' });
     expect([stateOf('central-0'), stateOf('north-0'), stateOf('new')]).toEqual(['removed', 'removed', undefined]);
     expect((await post(north, path, { hosts: hosts.slice(1), ...more })).statusCode).toBe(202);
-    // Somebody who has to do with all sites may bring it in where it is now.
+    // A caller who may write all sites may bring it in where it is now.
     const moved = [{ name: 'central-0', site: 'north' }];
     expect((await post(operator, path, { hosts: moved, ...more })).statusCode).toBe(202);
     expect(hostOf('central-0')).toMatchObject({ site: 'north', state: 'joining' });

@@ -134,7 +134,7 @@ describe('a server that does not decide', () => {
     expect(answer.json()).toMatchObject({ status: 421, code: 'not-holder', holder: holderUrl });
   });
 
-  test('says so when nobody decides, and when the holder is gone', async () => {
+  test('says so when no server holds the lease, and when the holder is gone', async () => {
     const { holder, followerUrl, admin } = await pair();
     await holder.server.close();
     const refused = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });

@@ -1,11 +1,11 @@
 // A request that was passed on to a server which then falls silent: paused or cut off, it never answers. The caller is told
-// as soon as somebody else decides, not when all patience is over.
+// as soon as another server decides, not when all patience is over.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { clockAhead, takeLease, startApiTestServer } from './api-test-server.ts';
 
-test('a-forwarded-request-is-given-up-when-another-server-takes-over', async () => {
+test('a-forwarded-request-is-aborted-when-another-server-takes-over', async () => {
   let arrived = (): void => undefined;
   const arrival = new Promise<void>((resolve) => (arrived = resolve));
   const silent = createServer(() => arrived()); // and never answers

@@ -48,7 +48,8 @@ describe('GET /api/v1/watch', () => {
     const from = world.journal.fleet.revision;
     for (let at = 0; at < 30; at += 1) await world.commit(hostChange(`w-${at}`));
     const reader = await watch(`?after=${from}`);
-    expect(await reader.next()).toMatchObject({ event: 'open', id: String(from) });
+    const data = JSON.stringify({ revision: from, head: from + 30 });
+    expect(await reader.next()).toMatchObject({ event: 'open', id: String(from), data });
     for (let at = 30; at < 60; at += 1) await world.commit(hostChange(`w-${at}`));
     const ids: string[] = [];
     for (let at = 0; at < 60; at += 1) ids.push(...(await readEvents(reader)).changes.map((change) => change.id));
@@ -148,7 +149,7 @@ describe('GET /api/v1/watch', () => {
     await reader.ended;
   });
 
-  test('a reader that does not read holds nobody up, and gets everything when it does', async () => {
+  test('a reader that does not read holds no other up, and gets everything when it does', async () => {
     const slow = await watch(`?after=${world.journal.fleet.revision}`);
     slow.pause();
     const traits = Array.from({ length: 200 }, (_, at) => `trait-${at}-${'x'.repeat(80)}`);

@@ -185,9 +185,52 @@ describe('Idempotency-Key', () => {
     expect(again.headers['location']).toBe(first.headers['location']);
   });
 
-  test('an answer that is too long to keep is replaced by where to look', async () => {
-    const hosts = Array.from({ length: 400 }, (_, at) => `${'many-'.repeat(10)}${at}`);
+  test('what became of each of very many is shown again as it was, in the order of their names', async () => {
+    const hosts = Array.from({ length: 900 }, (_, at) => `very-${'many-'.repeat(8)}${at}`);
     await world.commit(...hosts.map((name) => hostChange(name)));
+    const start = () => post('/api/v1/scale-in/start', { hosts }, { 'idempotency-key': 'k-very-long' });
+    const first = await start();
+    const again = await start();
+    expect(first.json<{ hosts: unknown[] }>().hosts).toHaveLength(900);
+    expect([again.statusCode, again.body]).toEqual([first.statusCode, first.body]);
+    // Once they leave, another request is answered with the operation that they have in common.
+    const other = () => post('/api/v1/scale-in/start', { hosts: hosts.slice(5) }, { 'idempotency-key': 'k-once-more' });
+    const unchanged = await other();
+    expect(unchanged.json()).toMatchObject({ operation: first.json<{ operation: string }>().operation });
+    const repeated = await other();
+    expect([repeated.body, repeated.headers['location']]).toEqual([unchanged.body, unchanged.headers['location']]);
+  });
+
+  test('what became of hosts that were named by other ids is shown again as it was', async () => {
+    await world.commit(
+      ...[1, 2].map((nth) =>
+        hostChange(`other-${nth}`, { switch: { datapathId: (900 + nth).toString(16).padStart(16, '0') } }),
+      ),
+    );
+    const hosts = ['other-2', 'openflow:901'];
+    const start = () => post('/api/v1/scale-in/start', { hosts }, { 'idempotency-key': 'k-other-ids' });
+    const first = await start();
+    expect([first.statusCode, first.body]).toEqual([202, expect.stringContaining('"host":"openflow:901"')]);
+    expect((await start()).body).toBe(first.body);
+  });
+
+  test('the counts of a cancelled operation are shown again as they were', async () => {
+    const joining = await post('/api/v1/hosts', { hosts: [{ name: 'to-cancel' }] });
+    const { operation } = joining.json<{ operation: string }>();
+    const cancel = () => post(`/api/v1/operations/${operation}/cancel`, {}, { 'idempotency-key': 'k-cancel' });
+    const first = await cancel();
+    expect(first.json()).toMatchObject({ id: operation, counts: { pending: expect.any(Number) as number } });
+    const again = await cancel();
+    expect([again.body, again.headers['etag']]).toEqual([first.body, first.headers['etag']]);
+  });
+
+  test('an answer that is too long to keep is replaced by where to look', async () => {
+    const names = Array.from({ length: 400 }, (_, at) => `${'many-'.repeat(10)}${at}`);
+    // One that is named by another id makes the list one that is kept as it is.
+    await world.commit(
+      ...names.map((name, at) => hostChange(name, { ...(at === 0 && { switch: { datapathId: '0000000000000384' } }) })),
+    );
+    const hosts = ['openflow:900', ...names.slice(1)];
     const start = () => post('/api/v1/scale-in/start', { hosts }, { 'idempotency-key': 'k-too-long' });
     const first = await start();
     const { operation } = first.json<{ operation: string }>();

@@ -1,5 +1,5 @@
 // Certificates of agents, attacked: a certificate counts beside the credential and never instead of it, it counts for its own host and
-// its own time, and no request gets one for somebody else.
+// its own time, and no request gets one for another host.
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -53,7 +53,7 @@ describe('a join with a certificate request', () => {
     ['empty', () => '', 422, 'malformed-certificate-request'],
     ['no-der', () => good().replace(/\nMI/, '\nAA'), 422, 'malformed-certificate-request'],
     ['cut-off', () => good().replace(/\n.{64}\n/, '\n'), 422, 'malformed-certificate-request'],
-    ['signed-by-somebody-else', () => damaged(good()), 422, 'malformed-certificate-request'],
+    ['signed-by-another-key', () => damaged(good()), 422, 'malformed-certificate-request'],
     ['a-key-of-another-kind', rsa, 422, 'malformed-certificate-request'],
     ['a-key-on-another-curve', otherCurve, 422, 'malformed-certificate-request'],
     ['too-large', () => good() + ' '.repeat(4096), 400, 'malformed-body'],
@@ -201,7 +201,7 @@ describe('a server that requires certificates', () => {
     expect(await required.renew(credential, old)).toMatchObject({ status: 200 });
   });
 
-  test('asks-nobody-else-for-one', async () => {
+  test('asks-no-other-server-for-one', async () => {
     expect(await required.admin('GET', '/api/v1/hosts')).toMatchObject({ status: 200 });
     const { pair } = await required.join('c8');
     // Neither does a certificate help where a token is asked for.

@@ -1,13 +1,8 @@
 // An agent on a hostile network: whoever answers in a server's place, redirects it or sits between it and its server gets no secret
 // that was not sent there anyway, and takes no host out.
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { createServer as createSecure } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
 import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
-import type { Agent } from '../../src/agent/node/agent.ts';
-import { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { signStatement, type Statement } from '../../src/agent/protocol/statement.ts';
 import { sealJson } from '../../src/agent/node/state/sealed-json.ts';
@@ -15,91 +10,9 @@ import { LinkDown } from '../../src/link/call.ts';
 import { findHost, HOST } from '../../src/hosts/index.ts';
 import { put } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import { HttpPlane } from '../agent/http-plane.ts';
 import { newFolder, run } from '../cli/muster.ts';
 import { selfSigned } from '../self-signed.ts';
-
-const ends: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
-});
-
-interface Recorder {
-  readonly url: string;
-  /** The secrets that were sent to it. */
-  readonly secrets: string[];
-  readonly port: number;
-}
-
-type Handler = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Somebody who is no server of ours and writes down what it is sent. */
-async function startForeignServer(
-  handle: Handler,
-  tls?: { readonly key: string; readonly cert: string },
-): Promise<Recorder> {
-  const secrets: string[] = [];
-  const listener: Handler = (request, response) => {
-    const { authorization } = request.headers;
-    if (authorization !== undefined) secrets.push(authorization);
-    request.resume().once('end', () => handle(request, response));
-  };
-  const server = tls === undefined ? createServer(listener) : createSecure(tls, listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  ends.push(
-    () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(resolve);
-      }),
-  );
-  const { port } = server.address() as AddressInfo;
-  return { url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`, secrets, port };
-}
-
-const problem = (response: ServerResponse, status: number, body: object): void =>
-  void response.writeHead(status, { 'content-type': 'application/problem+json' }).end(JSON.stringify(body));
-
-interface Joined {
-  readonly plane: HttpPlane;
-  readonly url: string;
-  readonly rack: TestHost;
-  /** Starts the agent anew, with these servers. */
-  restart(...servers: string[]): Promise<Agent>;
-}
-
-/** A host in service over plain HTTP on loopback, whose agent has stopped. */
-async function joined(): Promise<Joined> {
-  const plane = new HttpPlane();
-  const { url } = await plane.listen('s1');
-  await vi.waitFor(() => expect(plane.hasLeader).toBe(true), 20_000);
-  await plane.register('c1');
-  const token = await plane.joinToken('c1');
-  const rack = new TestHost(plane, { name: 'c1', joinToken: () => Promise.resolve(token) });
-  const link = new HttpLink();
-  ends.push(async () => {
-    await rack.stop();
-    link.close();
-    await plane.close();
-  });
-  const start = (servers: readonly string[]): Agent =>
-    rack.start({ link, verify: verifyEd25519, log: QUIET }, { servers, heartbeatMs: 50 });
-  const agent = start([url]);
-  await vi.waitFor(() => expect(agent.status().applied).toBeDefined(), 20_000);
-  await vi.waitFor(() => expect(plane.host('c1')?.state).toBe('active'), 20_000);
-  await rack.stop();
-  return {
-    plane,
-    url,
-    rack,
-    restart: async (...servers) => {
-      await rack.stop();
-      return start(servers);
-    },
-  };
-}
-
-const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
+import { joined, problem, QUIET, startForeignServer } from './hostile-link.ts';
 
 const REMOVED = { code: 'host-removed', detail: 'Host "c1" was removed from the fleet.', status: 403 };
 
@@ -121,7 +34,7 @@ describe('a forged word that the host was removed', () => {
 
   test('is-not-believed-when-it-is-not-signed', () => forged({}));
 
-  test('is-not-believed-when-somebody-else-has-signed-it', async () => {
+  test('is-not-trusted-when-another-key-has-signed-it', async () => {
     const signer = ed25519Signer();
     const statement: Statement = {
       kind: 'refusal',
@@ -195,7 +108,7 @@ test('a-forged-view-is-not-taken-over-plain-http', async () => {
 });
 
 describe('a server that sends an agent on', () => {
-  test('to-an-address-that-nobody-has-named-is-not-followed', async () => {
+  test('to-an-address-that-was-not-configured-is-not-followed', async () => {
     const { restart } = await joined();
     const thief = await startForeignServer((_request, response) => response.end('{"report":"known"}'));
     const man = await startForeignServer((_request, response) =>
@@ -214,6 +127,32 @@ describe('a server that sends an agent on', () => {
     );
     const agent = await restart(man.url);
     await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
+  });
+
+  /** A second server starts after the join. An attacker in a server's place names it, and it names the holder, which no other does. */
+  async function laterServer() {
+    const world = await joined();
+    const { url: later } = await world.plane.listen('s2');
+    const man = await startForeignServer((_request, response) =>
+      problem(response, 421, { code: 'not-holder', holder: later, leaseEpoch: 99 }),
+    );
+    return { ...world, later, man };
+  }
+
+  test('to-one-that-started-later-and-that-a-view-has-named-is-followed', async () => {
+    const { url, later, man, rack, restart } = await laterServer();
+    await restart(url);
+    await vi.waitFor(async () => expect(await rack.disk.read('identity')).toContain(later), 20_000);
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(agent.status()).toMatchObject({ server: url, isServerUnreachable: false }), 20_000);
+  });
+
+  test('to-one-that-started-later-and-that-no-view-has-named-yet-is-not-followed', async () => {
+    const { later, man, rack, restart } = await laterServer();
+    const agent = await restart(man.url);
+    await vi.waitFor(() => expect(man.secrets.length).toBeGreaterThan(3), 20_000);
+    expect(agent.status()).toMatchObject({ server: man.url, isServerUnreachable: true });
+    expect(await rack.disk.read('identity')).not.toContain(later);
   });
 
   test('to-one-that-the-control-plane-has-signed-for-is-followed', async () => {
@@ -238,7 +177,7 @@ describe('a server that sends an agent on', () => {
     );
     const { journalId } = plane.leader.journal;
     const link = new HttpLink({ ca: tls.cert });
-    ends.push(async () => link.close());
+    onTestFinished(() => link.close());
     const identity = JSON.parse((await rack.disk.read('identity'))!) as { current: { trust: { servers: string[] } } };
     identity.current.trust.servers.push(thief.url);
     await rack.disk.write('identity', sealJson({ current: identity.current }));
@@ -254,7 +193,7 @@ describe('a server that sends an agent on', () => {
       response.writeHead(307, { location: thief.url }).end(),
     );
     const link = new HttpLink();
-    ends.push(async () => link.close());
+    onTestFinished(() => link.close());
     const to = { server: man.url, secret: 'mst_tk-1_secret' };
     await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
     expect(thief.secrets).toEqual([]);
@@ -266,7 +205,7 @@ describe('plain http to another machine', () => {
     '%s-is-refused-before-anything-is-sent',
     async (server) => {
       const link = new HttpLink();
-      ends.push(async () => link.close());
+      onTestFinished(() => link.close());
       await expect(link.heartbeat({ server, secret: 's' }, { serviceVersion: 1 })).rejects.toThrow(/another machine/);
     },
   );

@@ -1,5 +1,5 @@
 // An export of the audit while the store falls back to an older state, or forgets what was not read yet: it says that it is not whole, and never joins
-// two histories into one that nobody wrote.
+// two histories into one that no server wrote.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { StoredCommit } from '../../src/journal/index.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';

@@ -109,7 +109,7 @@ describe('a refused request names its caller, never "anonymous" for a known toke
     await fast.close();
   });
 
-  test('somebody else’s token id with another secret is nobody', async () => {
+  test('the id of another token with a wrong secret is anonymous', async () => {
     const secret = await world.token('admin', { name: 'victim' });
     await world.call(`${secret.slice(0, -2)}xx`, { method: 'GET', url: '/api/v1/hosts' });
     const [line] = refusalsIn(await exported());

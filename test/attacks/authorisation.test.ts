@@ -2,10 +2,10 @@
 // commit: the lease, the token, its expiry.
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
-import { TOKEN } from '../../src/access/index.ts';
+import { TOKEN, type Token } from '../../src/access/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import { idIn, keyOf, prepareServer, requestFor, type CallerName } from '../api/every-route.ts';
+import { idIn, keyOf, prepareServer, requestFor, sufficientCaller } from '../api/every-route.ts';
 import {
   clockAhead,
   takeLease,
@@ -119,9 +119,6 @@ describe('a body that is kept back', () => {
   });
 });
 
-/** Who each route that writes is for, when it is not an administrator. */
-const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
-
 const { world: first } = await prepareServer();
 const writes = first.server.routes.filter(({ kind }) => kind === 'write');
 // Nothing that they do is decided in a commit, or not all of it: the look at the whole request is what they have.
@@ -135,7 +132,7 @@ describe('a read whose body is kept back', () => {
     const { world, secrets, token } = await prepareServer();
     open.push(world);
     const url = await world.server.listen({ host: '127.0.0.1', port: 0 });
-    const caller = secret ?? secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
+    const caller = secret ?? secrets.get(sufficientCaller(route)) ?? '';
     const { method, url: path, payload } = requestFor(route, token);
     const request = { method: String(method), path: path as string, body: JSON.stringify(payload) };
     return { world, caller, held: () => hold(url, caller, request) };
@@ -166,23 +163,29 @@ describe('a read whose body is kept back', () => {
   );
 });
 
-describe.each(['revoked', 'expired'] as const)('a token that is %s before the commit', (end) => {
-  // The door looks at what is durable. What ends the token is decided already, or happens while the store is slow.
+/** What becomes of a token between the door and the commit, and what its request is then refused with. */
+const CHANGES_OF_TOKEN: readonly (readonly [what: string, code: string, change: (nowMs: number) => Partial<Token>])[] =
+  [
+    ['revoked', 'token-revoked', (nowMs) => ({ revoked: { atMs: nowMs, by: 'test' } })],
+    ['expired', 'token-expired', (nowMs) => ({ expiresAtMs: nowMs })],
+    ['lowered to a viewer', 'token-changed', () => ({ role: 'viewer' })],
+    ['bound to another site', 'token-changed', () => ({ site: 'north' })],
+  ];
+
+describe.each(CHANGES_OF_TOKEN)('a token that is %s before the commit', (_what, code, change) => {
+  // The door looks at what is durable. What changes the token is decided already, or happens while the store is slow.
   test.each(writes.map((route) => [keyOf(route), route] as const))('never commits: %s', async (_, route) => {
     const { world, secrets, token } = await prepareServer();
     open.push(world);
-    const secret = secrets.get(OTHERS[route.access] ?? 'admin') ?? '';
+    const secret = secrets.get(sufficientCaller(route)) ?? '';
     const id = idOf(TOKEN, idIn(secret));
     const stored = world.journal.fleet.get(TOKEN, id);
     if (stored === undefined) throw new Error('there is no such token');
-    const ended =
-      end === 'revoked'
-        ? { ...stored.doc, revoked: { atMs: world.clock.nowMs(), by: 'test' } }
-        : { ...stored.doc, expiresAtMs: world.clock.nowMs() };
+    const changed = { ...stored.doc, ...change(world.clock.nowMs()) };
     const { revision } = world.journal.fleet;
-    const ending = world.journal.submit({
+    const changing = world.journal.submit({
       by: 'test',
-      decide: () => accept([{ kind: TOKEN.name, id, doc: ended }], null),
+      decide: () => accept([{ kind: TOKEN.name, id, doc: changed }], null),
     });
     const { submitted, release } = holdWrites(world);
     const headers = { 'idempotency-key': 'k' };
@@ -190,8 +193,9 @@ describe.each(['revoked', 'expired'] as const)('a token that is %s before the co
     await Promise.race([submitted, answering]);
     release();
     const answer = await answering;
-    await ending;
+    await changing;
     expect([answer.statusCode, world.journal.fleet.revision]).toEqual([401, revision + 1]);
+    expect(answer.body).toContain(`"${code}"`);
   });
 });
 

@@ -58,6 +58,15 @@ const connectionsOf = ({ server }: ApiTestServer): Promise<number> =>
     server.app.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
   });
 
+/** How many connections a limit has closed, as the metrics say. */
+async function closedBy({ server }: ApiTestServer, reason: string): Promise<number> {
+  const [, count] =
+    new RegExp(`^muster_connections_closed_total\\{reason="${reason}"\\} (\\d+)$`, 'm').exec(
+      await server.metrics.text(),
+    ) ?? [];
+  return Number(count);
+}
+
 test('half-sent headers are cut off though the peer ignores that the server ends', { timeout: 30_000 }, async () => {
   const { world, port } = await started({ limits: { headersMs: 300 } });
   const peers = await Promise.all(Array.from({ length: 20 }, () => peer(port, HALF)));
@@ -65,6 +74,7 @@ test('half-sent headers are cut off though the peer ignores that the server ends
   await expect.poll(() => connectionsOf(world), { timeout: 10_000 }).toBe(0);
   expect(peers[0]?.text()).toContain('408');
   expect(peers[0]?.text()).toContain('"code":"request-too-slow"');
+  expect(await closedBy(world, 'request-too-slow')).toBeGreaterThanOrEqual(peers.length);
 });
 
 test('a stranger that is over the limit is cut off though its peer ignores that the server ends', async () => {
@@ -74,6 +84,7 @@ test('a stranger that is over the limit is cut off though its peer ignores that 
   await expect.poll(() => connectionsOf(world), { timeout: 10_000 }).toBe(2);
   // Nothing was answered: there is no connection any more on which to answer.
   expect(peers.map((one) => one.text())).toEqual(peers.map(() => ''));
+  expect(await closedBy(world, 'address-limit')).toBe(6);
 });
 
 test('a TLS handshake that never comes is cut off', { timeout: 30_000 }, async () => {
@@ -82,6 +93,7 @@ test('a TLS handshake that never comes is cut off', { timeout: 30_000 }, async (
   await Promise.all(Array.from({ length: 5 }, () => peer(port)));
   await Promise.all(Array.from({ length: 5 }, () => peer(port, '\u0016\u0003\u0001')));
   await expect.poll(() => connectionsOf(world), { timeout: 10_000 }).toBe(0);
+  expect(await closedBy(world, 'handshake-too-slow')).toBe(10);
 });
 
 test('strangers are limited by address, and callers behind the same address are not', async () => {

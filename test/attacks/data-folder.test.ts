@@ -134,7 +134,7 @@ describe('a data folder', () => {
     expect(modeOf(join(data, 'muster.db'))).toBe('600');
   });
 
-  test.skipIf(!isRoot)('of somebody else, or with a file of theirs, is refused', async () => {
+  test.skipIf(!isRoot)('of another user, or with a file of theirs, is refused', async () => {
     const data = usedFolder();
     chownSync(join(data, 'admin-token'), SOMEBODY, SOMEBODY);
     await expectRefusal(data, /admin-token belongs to user 65534, .*: chown 0 /);

@@ -152,7 +152,7 @@ async function textOf(secret: string, url: string, route: Route): Promise<string
   return text;
 }
 
-describe('never: a caller of one project is told of another, or of hosts', () => {
+describe('never: a caller of one project sees another, or hosts', () => {
   test('by any GET of the route table', async () => {
     const leaks: string[] = [];
     let answered = 0;

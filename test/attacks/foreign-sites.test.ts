@@ -51,7 +51,7 @@ async function textOf(secret: string, url: string, route: Route): Promise<string
 
 const LISTS = ['', '?limit=1000', '?sort=-id'];
 
-describe('never: a caller of one site is told of another', () => {
+describe('never: a caller of one site sees another', () => {
   test('by any GET of the route table', async () => {
     const leaks: string[] = [];
     let answered = 0;

@@ -113,7 +113,7 @@ test.each([
   ['a list', ['hosts', 'list'], 3],
   ['an export', ['audit', 'export'], 3],
 ] as const)(
-  '%s that does not end is given up long before the memory is full',
+  '%s that does not end is refused long before the memory is full',
   async (_, words, code) => {
     const { answer, sent } = flood(400, 'x'.repeat(1024 * 1024));
     const ended = await ask(answer, ...words);

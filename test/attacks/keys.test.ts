@@ -40,13 +40,13 @@ describe('a rotation', () => {
       const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
       return isHolderSigned(trust, { holder: 'https://m2', signed, verify: verifyEd25519 }, 3);
     };
-    // Whether the server has the new keys or not, and whether the agent has heard of them or not.
+    // Whether the server has the new keys or not, and whether the agent knows them or not.
     for (const keys of [first, second]) for (const trust of [known, learnt]) expect(isTrusted(keys, trust)).toBe(true);
     expect(authoritiesOf(second, 2 * DAY_MS)).toHaveLength(2);
     expect(authoritiesOf(second, 9 * DAY_MS)).toHaveLength(1);
   });
 
-  test('by-somebody-else-or-from-before-is-not-learnt', () => {
+  test('by-another-key-or-from-before-is-not-learnt', () => {
     const known = trustAtJoin(saying(signerOf(second, DAY_MS)))!;
     expect(updateTrust(known, saying(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
     expect(updateTrust(known, saying(signerOf(first, 0)), link)).toBe(known);
@@ -75,7 +75,7 @@ describe('a journal that a backup was restored into', () => {
   test.each<[string, SignedText]>([
     ['continues-none', saying('j3')],
     ['continues-another', saying('j3', ['j2'])],
-    ['is-named-by-somebody-else', saying('j3', ['j1'], newKeys(0))],
+    ['is-named-by-another-key', saying('j3', ['j1'], newKeys(0))],
   ])('is-not-followed-when-it-%s', (_name, signed) => {
     expect(updateTrust(known, signed, link)).toBe(known);
   });

@@ -51,7 +51,7 @@ function runAgent(servers: readonly string[], token: string) {
   return { agent, state };
 }
 
-test('a-rotation-of-the-authority-interrupts-nobody-and-everybody-has-a-new-certificate', async () => {
+test('a-rotation-of-the-authority-interrupts-no-agent-and-all-have-a-new-certificate', async () => {
   const plane = await TlsPlane.start(tls, '--agent-certificates', 'required');
   const { server } = plane;
   const names = ['c1', 'c2', 'c3'];

@@ -86,7 +86,7 @@ function openStream(secret: string): Promise<IncomingMessage> {
   });
 }
 
-/** What everybody else has to go on getting. */
+/** What all other callers have to go on getting. */
 async function expectService(other: string): Promise<void> {
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);

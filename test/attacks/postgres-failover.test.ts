@@ -58,7 +58,7 @@ postgresSuite('a holder that falls silent in the middle of a commit', (postgres)
       const { id } = repeated.json<{ id: string }>();
       expect(named(next, 'ci')).toEqual([id]);
       proxy.thaw();
-      // The first caller hears that it was done, or that nobody knows; never that nothing was, when it was.
+      // The first caller is answered that it was done, or that the outcome is unknown; never that nothing was, when it was.
       const first = await request;
       if (first.statusCode === 201) expect(first.json()).toMatchObject({ id });
       else if (when === 'after-server') expect(first.json()).toMatchObject({ status: 503, outcome: 'unknown' });

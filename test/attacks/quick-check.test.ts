@@ -1,5 +1,5 @@
 // A page that is damaged in a database too large to be checked before the start: the check runs in a thread beside the server, finds it,
-// and nobody waits for it.
+// and no request waits for it.
 import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';

@@ -128,7 +128,7 @@ test('an-agent-without-an-authority-joins-a-server-by-the-fingerprint-that-its-l
       '--simulate',
       ...more,
     ]);
-  // First with a fingerprint of somebody else: the server never sees the token.
+  // First with another fingerprint: the server never sees the token.
   const wary = agent('--server-fingerprint', prints(other).publicKey);
   const [said] = await wary.said(/shows another certificate[^\n]*/);
   expect(said).toContain(`--server-fingerprint ${prints(tls).publicKey}`);

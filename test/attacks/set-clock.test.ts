@@ -78,7 +78,7 @@ test('set ahead and put right', async () => {
     status: 401,
     body: { code: 'token-early' },
   });
-  // Later than it was given, never sooner: how long the clock was wrong, nobody knows any more.
+  // Later than it was given, never sooner: how long the clock was wrong, is unknown by then.
   expect(await second.operation()).toMatchObject({
     id: before.id,
     state: before.state,

@@ -121,7 +121,7 @@ test('thirty parallel reads of a long history do not cost the lease', { timeout:
     error: () => undefined,
     warn: (_: object, text: string) => void lost.push(text),
   };
-  const lease = new LeaseController({ journal, clock, log, holder: 'test', url, ttlMs: 4000, renewMs: 200 });
+  const lease = new LeaseController({ journal, clock, log, holder: 'test', url: () => url, ttlMs: 4000, renewMs: 200 });
   const leasing = lease.run(stop.signal);
   await expect.poll(() => journal.fence).toBeDefined();
   const epoch = journal.fence?.epoch;
@@ -317,7 +317,7 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   expect(done.filter((one) => one.includes('refused')).every((one) => one === 'crowd refused too-many-plans')).toBe(
     true,
   );
-  // Whoever asks for one thing does not wait for all of somebody else's, and a write for none of them.
+  // Whoever asks for one thing does not wait for all of another caller's, and a write for none of them.
   expect(done.indexOf('write')).toBeLessThan(done.lastIndexOf('crowd') - 10);
   expect(done.indexOf('other')).toBeLessThan(done.lastIndexOf('crowd') - 10);
 });

@@ -136,7 +136,7 @@ export class TlsPlane {
     return JSON.parse(readFileSync(join(this.keys, KEY_FILE), 'utf8')) as ControlPlaneKeys;
   }
 
-  /** The authority that the server issues with: what nobody else should have. */
+  /** The authority that the server issues with: which must stay secret. */
   authority(): CertificateAuthority {
     const [{ certificate, privateKey }] = this.readKeys().authorities as [ControlPlaneKeys['authorities'][number]];
     return readAuthority(certificate, privateKey);

@@ -20,7 +20,7 @@ test('an agent joins with its token, its host comes into service, and a restart 
   first.child.kill('SIGTERM');
   expect(await first.ended).toMatchObject({ code: 0 });
 
-  // An older one, so that it is seen which of the two was heard last.
+  // An older one, so that it is seen which of the two reported last.
   const second = agent('--service-version', '2');
   const host = { state: 'active', connection: { state: 'up' }, serviceVersion: 2 };
   const look = async (): Promise<void> => expect(await server.json('hosts', 'show', 'edge-1')).toMatchObject(host);
@@ -84,7 +84,7 @@ test('an agent that cannot start says why, with 1', async () => {
   });
 });
 
-test('a host whose switch does not answer does not come into service, and everybody is told why', async () => {
+test('a host whose switch does not answer does not come into service, and the reason is shown', async () => {
   const waiting = server.startCommand('hosts', 'join', 'edge-2', '--wait', '--timeout', '1m');
   await waiting.said(/edge-2 waiting: Host edge-2 has no agent yet/);
   const file = join(folder, 'token-2');

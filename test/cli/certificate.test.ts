@@ -32,7 +32,7 @@ async function startWithTls(): Promise<{ server: ServerProcess; folder: string; 
   return { server, folder, token, port: Number(new URL(server.url).port) };
 }
 
-/** The certificate that somebody who connects now is shown. */
+/** The certificate that a new connection gets. */
 async function shownNow(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');

@@ -32,10 +32,10 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
 }
 
 const haveAllReported = ({ gateway }: ControlPlane): boolean =>
-  HOSTS.every((host) => gateway.reportOf(host) !== undefined);
+  HOSTS.every((host) => gateway.reports.get(host) !== undefined);
 const patience = { timeout: 30_000, interval: 50 };
 
-test('every host is joined once, and heard again after a restart with the credential it had', async () => {
+test('every host is joined once, and connected again after a restart with the credential it had', async () => {
   const first = await start();
   const { fleet } = first.plane.journal;
   await vi.waitUntil(() => [...fleet.all(HOST)].filter(({ doc }) => doc.state === 'active').length === 3, patience);

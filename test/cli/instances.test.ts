@@ -221,7 +221,7 @@ describe('instances', () => {
     expect(await json(...words)).toEqual({ count: 1, placed: 1 });
     expect(await muster(...words)).toMatchObject({
       out: '1 of 1 would find a host.\n',
-      err: 'On which hosts is told to operators.\n',
+      err: 'Only operators are shown the hosts.\n',
     });
     const refused = await muster('networks', 'create', 'viewers', '--token-file', file);
     expect(refused).toMatchObject({ code: 1, out: '' });

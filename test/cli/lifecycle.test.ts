@@ -49,7 +49,7 @@ describe('starting and stopping', () => {
     const { operation } = await first.json<{ operation: string }>('hosts', 'join', 'c1');
     await first.stop('SIGKILL');
     const second = await startServer(data);
-    // Nobody waits for the dead holder's lease to run out: it decides before it says that it is ready.
+    // The dead holder's lease is not waited for: it decides before it says that it is ready.
     expect(second.err()).toMatch(/"this server decides"[^]*"ready"/);
     expect(await second.muster('sites', 'create', 'north')).toMatchObject({ code: 0 });
     expect(await second.json('operations', 'show', operation)).toMatchObject({ state: 'running' });
@@ -201,7 +201,7 @@ describe('the demonstration', () => {
     expect(await demo.ended).toMatchObject({ code: 0 });
   });
 
-  test('the fleet comes into service, and is there at the second start with its agents heard', async () => {
+  test('the fleet comes into service, and is there at the second start with its agents connected', async () => {
     const data = newFolder();
     const demo = (): ReturnType<typeof start> =>
       start(['demo', '--demo', 'small', '--data', data, '--listen', '127.0.0.1:0']);

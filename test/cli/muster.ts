@@ -40,6 +40,8 @@ export interface StartOptions {
   readonly cwd?: string;
   /** Instead of muster itself. */
   readonly command?: readonly [file: string, ...args: string[]];
+  /** How many files it may have open; as many as the tests when nothing is said. */
+  readonly descriptors?: number;
 }
 
 const leftOver = new Set<ChildProcess>();
@@ -59,7 +61,10 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
 }
 
 export function start(args: readonly string[], options: StartOptions = {}): Started {
-  const [file, ...first] = options.command ?? [process.execPath, MUSTER];
+  const { descriptors, command = [process.execPath, MUSTER] } = options;
+  // The limit is of the shell, which becomes the program.
+  const limited = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command] as const;
+  const [file, ...first] = descriptors === undefined ? command : limited;
   const child = spawn(file, [...first, ...args], {
     env: { ...ENV, ...options.env },
     cwd: options.cwd ?? tmpdir(),
@@ -122,8 +127,17 @@ export interface ServerProcess extends Started {
   stop(signal?: NodeJS.Signals): Promise<Ended>;
 }
 
-export async function startServer(data: string, ...more: readonly string[]): Promise<ServerProcess> {
-  const started = start(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more]);
+export function startServer(data: string, ...more: readonly string[]): Promise<ServerProcess> {
+  return startServerWith({}, data, ...more);
+}
+
+/** The same, in another environment or with fewer descriptors. */
+export async function startServerWith(
+  startOptions: StartOptions,
+  data: string,
+  ...more: readonly string[]
+): Promise<ServerProcess> {
+  const started = start(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more], startOptions);
   const [, url = ''] = await started.said(/answers at (http\S+)/);
   const of = (args: readonly string[]): string[] => ['--server', url, '--data', data, ...args];
   return {

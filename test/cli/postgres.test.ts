@@ -28,7 +28,7 @@ postgresSuite('several servers on PostgreSQL', (postgres) => {
 
     const third = await server();
     expect(await second.stop('SIGTERM')).toMatchObject({ code: 0 });
-    // A clean stop hands the lease back: nobody waits for it to run out.
+    // A clean stop hands the lease back: it need not run out.
     await third.said(/this server decides/);
     expect((await at(third, 'sites', 'list')).out).toMatch(/central[^]*north[^]*south/);
     expect(await third.stop()).toMatchObject({ code: 0 });

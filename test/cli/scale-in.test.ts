@@ -43,7 +43,7 @@ describe('muster scale-in', () => {
     expect(await json('scale-in', 'preview', ...NAMES.toReversed())).toMatchObject({ plan });
   });
 
-  test('a plan of other hosts, an unknown name: nobody is marked', async () => {
+  test('a plan of other hosts, an unknown name: no host is marked', async () => {
     const { plan } = await json<{ plan: string }>('scale-in', 'preview', 'compute-1');
     const other = await muster('scale-in', 'start', 'compute-1', 'compute-2', '--plan', plan);
     expect(other).toMatchObject({ code: 1, out: '' });

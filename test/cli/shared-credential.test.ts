@@ -16,7 +16,7 @@ interface Alarm {
   readonly severity: string;
 }
 
-test('is told of, and costs a few polls a second', { timeout: 240_000 }, async () => {
+test('raises an alarm, and costs a few polls a second', { timeout: 240_000 }, async () => {
   const [data, folder] = [newFolder(), newFolder()];
   const server = await startServer(data);
   const waiting = server.startCommand('hosts', 'join', 'edge-1', '--wait', '--timeout', '2m');

@@ -43,7 +43,7 @@ describe.concurrent('waiting for an operation', () => {
     expect(pictures.at(-1)).toBe('');
   });
 
-  test('NO_COLOR and --no-color are heard, also on a terminal', async () => {
+  test('NO_COLOR and --no-color count, also on a terminal', async () => {
     const words = ['hosts', 'list', '--server', server.url, '--data', server.data];
     const terminal = { outIsTerminal: true, errIsTerminal: true };
     expect((await runWords(words, terminal)).out).toContain('\u001B[');

@@ -133,7 +133,7 @@ export class Database {
 
   async stop(): Promise<void> {
     for (const machine of MACHINES) this.signalAll(machine, 'SIGCONT');
-    // All at once: nobody is left to be promoted.
+    // All at once: no standby is left to be promoted.
     await Promise.all([...this.#patroni.values()].map((program) => program.stop('SIGKILL')));
     for (const machine of MACHINES) this.signalAll(machine, 'SIGKILL');
     await Promise.all([...this.#etcd.values()].map((program) => program.stop()));

@@ -24,7 +24,7 @@ export interface LoadOptions {
   readonly token: string;
 }
 
-/** How long nobody got an answer, from the fault until all was well again. */
+/** How long no client got an answer, from the fault until all was well again. */
 export interface Unavailability {
   readonly writesMs: number;
   readonly readsMs: number;

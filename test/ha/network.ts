@@ -12,7 +12,7 @@ function ip(...args: readonly string[]): string {
 
 const NAMESPACE = /^mh([0-9a-z]+)-(?:m1|m2|m3|sw)$/;
 
-/** A run that was killed leaves its namespaces and what runs in them: nobody else made either. */
+/** A run that was killed leaves its namespaces and what runs in them: no other program made either. */
 function cleanDeadRuns(): void {
   const names = ip('netns', 'list')
     .split('\n')

@@ -106,7 +106,7 @@ ovsSuite('heartbeats between switches', () => {
     );
   });
 
-  test('a-switch-that-dies-is-missed, its-watchers-send-to-the-standby, and-back-when-it-is-heard-again', async () => {
+  test('BFD-to-a-switch-that-dies-goes-down, its-peers-send-to-the-standby, and-back-when-BFD-is-up-again', async () => {
     let news = 0;
     const stop = switchOf('c1').onBfdChange(() => (news += 1));
     await labHost('c2').kill('ovs-vswitchd');

@@ -66,7 +66,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     await daemons?.close();
   });
 
-  test('nothing-is-made-by-looking: a-bridge-that-is-not-there-is-told', async () => {
+  test('nothing-is-made-by-looking: a-bridge-that-is-not-there-is-reported', async () => {
     const { code, out, err } = await dataplane('diff');
     expect({ code, out }).toEqual({ code: 3, out: '' });
     expect(err).toMatch(/^The switch at unix:\S+ cannot be read: there is no bridge br-int\.\n$/);

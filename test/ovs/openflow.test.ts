@@ -191,7 +191,7 @@ ovsSuite('OpenFlow on Open vSwitch', () => {
     );
   });
 
-  test('a-bridge-without-1.4 is told of, and taken once it has it', async () => {
+  test('a-bridge-without-1.4 is reported, and taken once it has it', async () => {
     const ovs = await daemons(OURS);
     await ovs.vsctl('set', 'bridge', OURS, 'protocols=OpenFlow10,OpenFlow13');
     const client = clientOf(ovs);

@@ -23,7 +23,7 @@ function openOn(daemons: OvsDaemons, external?: string): OvsSwitch {
   });
 }
 
-/** By the programs that come with the switch, as somebody else would. */
+/** By the programs that come with the switch, as another program would. */
 async function applyForeign(daemons: OvsDaemons, changes: readonly SwitchChange[]): Promise<void> {
   for (const change of changes) {
     if (change.kind === 'set-external-id') {
@@ -125,7 +125,7 @@ ovsSuite('the switch of a host on Open vSwitch', () => {
     }
   });
 
-  test('never: an interface that somebody else plugged in as the way out is taken away', async () => {
+  test('never: an interface that another program plugged in as the way out is taken away', async () => {
     const daemons = await start();
     const it = openOn(daemons, 'ext0');
     try {

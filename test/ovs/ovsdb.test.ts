@@ -94,7 +94,7 @@ ovsSuite('ovsdb', () => {
     expect(uuidsColumn([...monitor.table('Open_vSwitch').values()][0], 'bridges')).toHaveLength(1);
   });
 
-  test('an-interface-that-the-switch-cannot-open-is-told-of', async () => {
+  test('an-interface-that-the-switch-cannot-open-is-reported', async () => {
     await ovs.addBridge('br-two');
     const client = open(ovs.db);
     const monitor = await client.monitor(DATABASE, TABLES);
@@ -105,7 +105,7 @@ ovsSuite('ovsdb', () => {
     expect(interfaceErrors[0]?.error).toMatch(/No such device|could not open/);
   });
 
-  test('changes-by-others-are-told', async () => {
+  test('changes-by-others-are-reported', async () => {
     const client = open(ovs.db);
     const monitor = await client.monitor(DATABASE, { Bridge: ['name', 'external_ids'] });
     const changes: RowChange[] = [];
@@ -173,11 +173,11 @@ ovsSuite('ovsdb', () => {
     await monitor.waitFor(
       () => textMapColumn([...monitor.table('Open_vSwitch').values()][0], 'external_ids')['while'],
       {
-        what: 'the change is heard of',
+        what: 'the change is received',
         timeoutMs: 20_000,
       },
     );
-    // The rows that are as they were are not told of again.
+    // The rows that are as they were are not reported again.
     expect(changes.map(({ kind, table }) => `${kind} ${table}`)).toEqual(['changed Open_vSwitch']);
     expect(states[0]).toEqual({ kind: 'up' });
   });
@@ -208,7 +208,7 @@ ovsSuite('ovsdb', () => {
     await client.close();
   });
 
-  test('nobody-there-is-said-with-the-name-of-the-socket', async () => {
+  test('a-refused-connection-is-reported-with-the-name-of-the-socket', async () => {
     const client = open(`unix:${ovs.folder}/nothing.sock`, { requestTimeoutMs: 300 });
     const failure = await client.echo().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConnectionLost);

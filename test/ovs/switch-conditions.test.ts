@@ -1,4 +1,4 @@
-// A real switch whose sockets are cut while its agent lives, and one into which somebody else plugs something: what the agent reports, and
+// A real switch whose sockets are cut while its agent lives, and one into which another program plugs something: what the agent reports, and
 // what becomes of its host. Packets go on through the switch meanwhile: only the way to control it is cut.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { rm } from 'node:fs/promises';
@@ -109,7 +109,7 @@ ovsSuite('a switch that is out of control', () => {
   test('scale-in-cond-1: its host is degraded while the agent lives, forwards on, and is well again by itself', async () => {
     const plane = new TestControlPlane(realClock);
     await plane.start('s1');
-    await waitUntil('somebody decides', () => plane.hasLeader);
+    await waitUntil('there is a lease holder', () => plane.hasLeader);
     await plane.register('c1');
     const token = await plane.joinToken('c1');
     const rack = new TestHost(plane, { name: 'c1', joinToken: () => Promise.resolve(token), machine: { switch: ovs } });

@@ -37,7 +37,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     expect(await withRetries(() => mustWrite(store, batch([put('a')])))).toBe(before.position.revision + 1);
   });
 
-  test('a-server-that-gives-up-on-the-head-has-failed-and-nothing-is-there', async () => {
+  test('a-server-that-times-out-on-the-head-has-failed-and-nothing-is-there', async () => {
     const impatient = new URL(url);
     impatient.searchParams.set('statement_timeout', '200');
     const store = await openForTest(impatient.href);
@@ -107,7 +107,7 @@ postgresSuite('postgres-connection-loss', (postgres) => {
     const { position } = await withRetries(() => snapshotOf(follower));
     const timeout = AbortSignal.timeout(30_000);
     const woken = follower.waitForChange(position.revision, timeout);
-    await withRetries(() => mustWrite(writer, batch([put('heard')])));
+    await withRetries(() => mustWrite(writer, batch([put('received')])));
     await woken;
     expect(timeout.aborted).toBe(false);
   });

@@ -49,7 +49,7 @@ postgresSuite('postgres-failover', (postgres) => {
     expect(await follower.acquireLease(by('s2'))).toMatchObject({ kind: 'refused', lease: { epoch: first.epoch } });
 
     const timeout = AbortSignal.timeout(30_000);
-    const vacant = follower.awaitVacancy('fleet', timeout);
+    const vacant = follower.awaitVacancy({ name: 'fleet', signal: timeout });
     await endHoldersSession();
     await vacant;
     expect(timeout.aborted).toBe(false);
@@ -68,7 +68,7 @@ postgresSuite('postgres-failover', (postgres) => {
     const [holder, follower] = [await openForTest(url), await openForTest(url)];
     const first = await take(holder, by('s1'));
     const timeout = AbortSignal.timeout(30_000);
-    const vacancy = holder.awaitVacancy('fleet', timeout);
+    const vacancy = holder.awaitVacancy({ name: 'fleet', signal: timeout });
     await endHoldersSession();
     await vacancy;
     expect(timeout.aborted).toBe(false);
@@ -83,12 +83,12 @@ postgresSuite('postgres-failover', (postgres) => {
     const [stopped, second, third] = [await openForTest(url), await openForTest(url), await openForTest(url)];
     const stale = await take(stopped, by('s1', SHORT_MS)); // and never renews; its session lives on
     const timeout = AbortSignal.timeout(30_000);
-    await second.awaitVacancy('fleet', timeout);
+    await second.awaitVacancy({ name: 'fleet', signal: timeout });
     expect(timeout.aborted).toBe(false);
     const lease = await take(second, by('s2'));
     expect(lease.epoch).toBe(stale.epoch + 1);
     expect(await third.acquireLease(by('s3'))).toMatchObject({ kind: 'refused', lease: { holder: 's2' } });
-    const vacant = third.awaitVacancy('fleet', timeout);
+    const vacant = third.awaitVacancy({ name: 'fleet', signal: timeout });
     await second.close();
     await vacant;
     expect(timeout.aborted).toBe(false);
@@ -105,7 +105,7 @@ postgresSuite('postgres-failover', (postgres) => {
     const payloads: (string | undefined)[] = [];
     listening.on('notification', ({ payload }) => payloads.push(payload));
     await listening.query('LISTEN muster_head');
-    const vacant = follower.awaitVacancy('fleet', AbortSignal.timeout(30_000));
+    const vacant = follower.awaitVacancy({ name: 'fleet', signal: AbortSignal.timeout(30_000) });
     await holder.releaseLease('fleet', epoch);
     await vacant;
     await listening.query('SELECT 1');
@@ -123,7 +123,7 @@ postgresSuite('postgres-failover', (postgres) => {
     await blocker.connect();
     onTestFinished(() => blocker.end());
     await blocker.query('BEGIN; LOCK TABLE muster.commit_log; UPDATE muster.head SET revision = revision');
-    const reads = Array.from({ length: 20 }, () => store.read({ revision: 0 }, 10).catch(() => 'given up'));
+    const reads = Array.from({ length: 20 }, () => store.read({ revision: 0 }, 10).catch(() => 'failed'));
     const write = store.write({ batches: [batch([put('a')])] });
     expect(await store.renewLease({ ...by('s1'), epoch })).toMatchObject({ kind: 'held' });
     await blocker.query('ROLLBACK');
@@ -134,7 +134,7 @@ postgresSuite('postgres-failover', (postgres) => {
     const [holder, follower] = [await openForTest(url), await openForTest(url)];
     await take(holder, by('s1'));
     const over = new AbortController();
-    const waiting = follower.awaitVacancy('fleet', over.signal);
+    const waiting = follower.awaitVacancy({ name: 'fleet', signal: over.signal });
     const old = `SELECT count(*)::int AS statements FROM pg_stat_activity
       WHERE datname = current_database() AND application_name = 'muster' AND state <> 'idle'
         AND query_start < clock_timestamp() - interval '1 second'`;
@@ -160,7 +160,7 @@ postgresSuite('postgres-failover', (postgres) => {
     proxy.freeze();
     const silenced = store.write({ batches: [batch([put('lost')])] }).catch((error: unknown) => error);
     await sql(standby.url, 'SELECT pg_promote()');
-    // Whoever asks for the lease finds out; the write that waits is told with it.
+    // Whoever asks for the lease finds out; the write that waits gets the same error.
     expect(await withRetries(() => take(store, by('s1')))).toMatchObject({ holder: 's1' });
     expect(await silenced).toMatchObject({ code: 'store-unavailable', outcome: 'unknown' });
     expect(await withRetries(() => mustWrite(store, batch([put('after')])))).toBe(2);

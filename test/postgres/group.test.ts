@@ -26,7 +26,7 @@ postgresSuite('postgres-group', (postgres) => {
     store = await openForTest(url);
   });
 
-  /** Starts the write while another session has the head; lets go of it after `meanwhile`. */
+  /** Starts the write while another session has the head; releases it after `meanwhile`. */
   async function writeBehind(group: Group, meanwhile: (first: Client) => Promise<unknown>) {
     const first = new Client({ connectionString: url });
     await first.connect();

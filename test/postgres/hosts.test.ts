@@ -59,7 +59,7 @@ postgresSuite('postgres-hosts', (postgres) => {
     expect((await withRetries(() => readAll(follower))).map((one) => one.revision)).toEqual([1, 2]);
     // Notifications come from the new primary too.
     const timeout = AbortSignal.timeout(30_000);
-    await readEvents(follower, timeout, () => mustWrite(writer, batch([put('heard')])));
+    await readEvents(follower, timeout, () => mustWrite(writer, batch([put('received')])));
     expect(timeout.aborted).toBe(false);
   });
 

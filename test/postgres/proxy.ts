@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 
 /**
- * Where to cut: before the message reaches the server, or after the server has answered it and before the client hears. With `freeze`
- * everything falls silent there instead, and nobody is told.
+ * Where to cut: before the message reaches the server, or after the server has answered it and before the client gets the answer. With `freeze`
+ * the connection stalls there instead, and neither end is notified.
  */
 export interface Cut {
   readonly at: string;
@@ -47,7 +47,7 @@ export class Proxy {
     this.cutAll();
   }
 
-  /** From now on nothing comes through, and nobody is told: as when a cable is cut. */
+  /** From now on nothing comes through, and neither end is notified: as when a cable is cut. */
   freeze(): void {
     this.#frozen = true;
   }

@@ -113,7 +113,7 @@ test.each([
   ['a-number', '{"scalein-api:input":{"scalein-node-ids":[7]}}', 400, 'invalid-value'],
   ['no-json', '{"scalein-api:input":', 400, 'malformed-message'],
   ['an-unknown-host', '{"scalein-api:input":{"scalein-node-ids":["central-0","x1","x2"]}}', 404, 'invalid-value'],
-])('start is refused, and nobody is marked: %s', async (_name, payload, status, tag) => {
+])('start is refused, and no host is marked: %s', async (_name, payload, status, tag) => {
   const world = await prepared();
   const before = world.journal.fleet.revision;
   const answer = await post(world, 'scalein-computes-start', payload);

@@ -17,6 +17,20 @@ test('every-link-leads-to-a-file-and-a-heading', () => {
   expect(links.filter((link) => !leadsSomewhere(link))).toEqual([]);
 });
 
+test('every-adr-has-its-own-number', () => {
+  const numbers = DOCUMENTS.flatMap((path) => /^docs\/adr\/(\d{4})-/.exec(path)?.[1] ?? []);
+  expect(numbers.length).toBeGreaterThan(50);
+  expect(numbers.filter((number, nth) => numbers.indexOf(number) !== nth)).toEqual([]);
+});
+
+test.each(DOCUMENTS.filter((path) => path.startsWith('docs/adr/')))(
+  'the-title-has-the-number-of-the-file: %s',
+  (path) => {
+    const number = /^docs\/adr\/0*(\d+)-/.exec(path)?.[1];
+    expect(read(path)).toMatch(new RegExp(`^# ${number}\\. `));
+  },
+);
+
 test.each(['CONTRIBUTING.md', 'docs/dataplane.md'])('every-path-in-%s-exists', (document) => {
   expect(namedPaths(document).length).toBeGreaterThan(5);
   expect(missingPaths(document)).toEqual([]);

@@ -71,7 +71,7 @@ test.each(LEAVES.map(({ path, command }) => [path, command] as const))(
   },
 );
 
-/** Nobody loses data by a command whose help does not say so. */
+/** A command that can lose data says so in its help. */
 test.each(['instances delete', 'instances shelve', 'instances rebuild'])(
   '%s says that what is on disks is lost',
   (words) => {

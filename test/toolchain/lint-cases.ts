@@ -1,20 +1,12 @@
 // The lines of the design, each broken once and kept once, in a small tree shaped like the project.
 
-export interface Case {
-  readonly name: string;
-  readonly path: string;
-  readonly text: string;
-}
-
-export interface Breaking extends Case {
-  readonly rule: string;
-}
+import type { Breaking, Case } from './lint-case.ts';
+import { NAMES_BREAKING, NAMES_KEEPING } from './lint-name-cases.ts';
 
 const DIRECTION = 'muster(import-direction)';
 const PURE_IMPORT = 'muster(pure-imports)';
 const PURE_GLOBAL = 'muster(pure-globals)';
 const FILE_NAME = 'muster(file-name)';
-const VOCABULARY = 'muster(vocabulary)';
 
 /** The modules that the cases import from. */
 export const SCENERY: readonly Case[] = [
@@ -223,35 +215,8 @@ const GLOBALS: readonly (readonly [name: string, use: string])[] = [
 
 const NAMES = ['types', 'utils', 'helpers', 'constants', 'common', 'misc'];
 
-/** A retired word in each kind of name, beside the word that the field has. */
-const RETIRED: readonly (readonly [name: string, bad: string, good: string])[] = [
-  ['class', 'export class Desk { readonly a = 1; }', 'export class AgentGateway { readonly a = 1; }'],
-  ['function', 'export const isInLine = (): boolean => true;', 'export const hasConverged = (): boolean => true;'],
-  ['constant', 'export const HAND_OVER_MS = 1;', 'export const HANDOVER_MS = 1;'],
-  ['type', 'export type Unheard = string;', 'export type BfdDown = string;'],
-  ['member', 'export interface A { readonly askedMs: number }', 'export interface A { readonly requestedMs: number }'],
-  [
-    'method',
-    'export class A { readonly b = 1; wasTold(): number { return this.b; } }',
-    'export class A { readonly b = 1; hasReported(): number { return this.b; } }',
-  ],
-  [
-    'private-member',
-    'export class A { readonly #errand = 1; get b(): number { return this.#errand; } }',
-    'export class A { readonly #task = 1; get b(): number { return this.#task; } }',
-  ],
-  [
-    'parameter',
-    'export const f = (surroundings: number): number => surroundings;',
-    'export const f = (environment: number): number => environment;',
-  ],
-];
-
 export const BREAKING: readonly Breaking[] = [
-  ...RETIRED.map(([name, text]) => retired(name, `src/election/r-${name}-bad.ts`, text)),
-  retired('file-name', 'src/election/outcast-hosts.ts', 'export const a = 1;'),
-  retired('retired-words-count-outside-src', 'sim/seeder.ts', 'export const a = 1;'),
-  retired('a-kept-name-stays-where-it-is', 'src/keys/handover.ts', 'export const handOver = 1;'),
+  ...NAMES_BREAKING,
   ...IMPORT_PAIRS.map(({ name, rule, bad }) => ({ name, rule, ...importing(bad) })),
   ...GLOBALS.map(([name, use]) => ({ rule: PURE_GLOBAL, ...using(`src/hosts/g-${name}.ts`, use) })),
   { rule: PURE_GLOBAL, ...using('src/network/runtime.ts', 'Date.now()') },
@@ -279,17 +244,7 @@ export const BREAKING: readonly Breaking[] = [
 ];
 
 export const KEEPING: readonly Case[] = [
-  ...RETIRED.map(([name, , text]) => keeping(name, `src/election/r-${name}-good.ts`, text)),
-  keeping(
-    'a-local-variable-may-be-called-so',
-    'src/election/r-local.ts',
-    'export const f = (asked: number): number => { const told = asked + 1; return told * 2; };',
-  ),
-  keeping(
-    'a-word-inside-another-is-none',
-    'src/election/r-inside.ts',
-    'export const isInLineage = (): boolean => true;',
-  ),
+  ...NAMES_KEEPING,
   ...IMPORT_PAIRS.map(({ name, good }) => ({ name, ...importing(good) })),
   ...GLOBALS.map(([name, use]) => using(`src/hosts/g-${name}-driver.ts`, use)),
   using('src/hosts/g-max.ts', 'Math.max(1, 2)'),
@@ -343,10 +298,6 @@ function using(path: string, expression: string): Case {
 
 function breaking(name: string, path: string, text: string): Breaking {
   return { name, path, text: `${text}\n`, rule: PURE_IMPORT };
-}
-
-function retired(name: string, path: string, text: string): Breaking {
-  return { name, path, text: `${text}\n`, rule: VOCABULARY };
 }
 
 function keeping(name: string, path: string, text: string): Case {

@@ -1,5 +1,5 @@
 // The rules that .oxlintrc.json names one by one, each with a line that breaks it and one that keeps it.
-import type { Breaking, Case } from './lint-cases.ts';
+import type { Breaking, Case } from './lint-case.ts';
 
 type Snippet = readonly [rule: string, bad: string, good: string];
 

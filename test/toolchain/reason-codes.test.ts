@@ -1,5 +1,5 @@
-// Every reason that the source can give has a sentence. Codes are literals in decisions, so no list of them is there when a program starts
-// (docs/adr/0062): they are read from the source here. What else has a code is a refusal, a problem, a failure or a fault, and brings its text.
+// Every reason code that the source gives is declared by its module, and none that it does not give: a program starts only when all declared ones
+// have a sentence (docs/adr/0062). What else has a code is a refusal, a problem, a failure or a fault, and brings its text.
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PROGRAM } from '../../src/main/modules.ts';
@@ -34,12 +34,44 @@ function textUpTo(text: string[], opens: string, closes: string): string[] {
   return end === -1 ? text : text.slice(0, end);
 }
 
-test('every-reason-code-in-the-source-has-a-sentence', () => {
-  const sentences = new Set(PROGRAM.sentences.flatMap((table) => Object.keys(table)));
-  const files = globSync('src/**/*.ts').filter((path) => !NO_PRODUCT.test(path));
-  const codes = files.flatMap((path) => reasonCodesIn(readFileSync(path, 'utf8')).map((code) => ({ path, code })));
-  expect(codes.length).toBeGreaterThan(100);
-  expect(codes.filter(({ code }) => !sentences.has(code))).toEqual([]);
+const SOURCES = globSync('src/**/*.ts')
+  .filter((path) => !NO_PRODUCT.test(path))
+  .map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+const DECLARED = PROGRAM.modules.map(({ name, reasonCodes = [] }) => ({ name, codes: new Set(reasonCodes) }));
+
+/** What is composed in `main/` is of no module: its codes are those of the module whose alarms it raises. */
+function isDeclared(path: string, code: string): boolean {
+  const module = DECLARED.find(({ name }) => path.startsWith(`src/${name}/`));
+  return module === undefined ? DECLARED.some(({ codes }) => codes.has(code)) : module.codes.has(code);
+}
+
+test('every-reason-code-in-the-source-is-declared-by-its-module', () => {
+  const codes = SOURCES.flatMap(({ path, text }) => reasonCodesIn(text).map((code) => ({ path, code })));
+  expect(codes.length).toBeGreaterThan(90);
+  expect(codes.filter(({ path, code }) => !isDeclared(path, code))).toEqual([]);
+});
+
+test('every-declared-reason-code-is-given-by-its-module', () => {
+  const stale = DECLARED.flatMap(({ name, codes }) => {
+    const texts = SOURCES.filter(({ path }) => path.startsWith(`src/${name}/`) && !isDeclaration(path));
+    return [...codes].filter((code) => !texts.some(({ text }) => gives(text, code))).map((code) => `${name}: ${code}`);
+  });
+  expect(stale).toEqual([]);
+});
+
+/** As a value and not as the key of its sentence; a fault is a key of its table. */
+function gives(text: string, code: string): boolean {
+  return new RegExp(`'${code}'(?!:)|^  '?${code}'?: (?:retry|abort)\\(`, 'm').test(text);
+}
+
+function isDeclaration(path: string): boolean {
+  return /(?:reason-codes|module)\.ts$/.test(path);
+}
+
+test('every-sentence-is-of-a-declared-reason-code', () => {
+  const declared = new Set(DECLARED.flatMap(({ codes }) => [...codes]));
+  const codes = PROGRAM.sentences.flatMap((table) => Object.keys(table));
+  expect(codes.filter((code) => !declared.has(code))).toEqual([]);
 });
 
 test.each<[string, string, string[]]>([

@@ -103,7 +103,7 @@ export class CertificateKeeper {
     return true;
   }
 
-  /** The keys of the control plane, as often as the agent hears of them. */
+  /** The keys of the control plane, each time that the agent receives them. */
   noteRotation(serial: number | undefined): void {
     if (serial === undefined || serial === this.#rotation?.serial) return;
     this.#rotation = { serial, learntAtMs: this.#ports.clock.nowMs() };

@@ -67,7 +67,7 @@ export class ConditionProbe {
       this.#found = ((await driver.conditions?.()) ?? []).map((one) => ({ ...one, message: truncate(one.message) }));
     } catch (error) {
       // A driver that throws has a bug. What it was asked is not known to be well.
-      log.error({ err: error }, 'the machine could not be asked how it is by a fault of the program');
+      log.error({ err: error }, 'the machine could not be probed because of a fault of the program');
     }
     this.#inFlight = undefined;
   }

@@ -6,7 +6,8 @@ import { idOf } from '../../fleet/index.ts';
 import { findExclusion } from '../../hosts/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
-import { DiskFailed, type TaskResult } from './ports.ts';
+import type { TaskResult } from '../../operations/index.ts';
+import { DiskFailed } from './ports.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import {
   startSwitchWorld,
@@ -101,7 +102,7 @@ describe('a switch that stops obeying while its agent lives', { timeout: 60_000 
   test('that-takes-nothing-although-it-answers-counts-as-well', async () => {
     const cut = await world();
     const flow = cut.c1.simulatedSwitch.contents.flows[0]!;
-    // Somebody else's flow is where ours should be: it is never touched, so the view cannot be had.
+    // Another program's flow is where ours should be: it is never touched, so the view cannot be had.
     cut.c1.simulatedSwitch.applyForeign([
       { kind: 'remove-flow', flow },
       { kind: 'put-flow', flow: { ...flow, cookie: '0000000000000001' } },

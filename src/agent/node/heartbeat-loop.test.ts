@@ -41,7 +41,7 @@ test('convergence-is-reported-once-and-soon', async () => {
   expect(beatsMs).toHaveLength(1);
 });
 
-test('what-changes-again-and-again-is-told-of-a-few-times-in-a-second-and-to-the-end', async () => {
+test('what-changes-again-and-again-is-reported-a-few-times-in-a-second-and-to-the-end', async () => {
   const world = await startHeartbeatWorld();
   const { clock, beatsMs, plane } = world;
   const changes = 100;
@@ -69,7 +69,7 @@ async function sendBfdDown(serverFeatures?: string[]): Promise<readonly unknown[
   link.beats.length = 0;
   bfdDown.add('c2');
   await clock.pass(30_000);
-  expect(plane.leader.gateway.bfdStatus('c1', 'c2')).toBe('down');
+  expect(plane.leader.gateway.reports.bfdStatus('c1', 'c2')).toBe('down');
   return link.beats.flatMap(({ report }) => {
     if (report === undefined) return [];
     const { facts: _facts, strays: _strays, problems: _problems, switch: _switch, ...rest } = report;
@@ -77,10 +77,10 @@ async function sendBfdDown(serverFeatures?: string[]): Promise<readonly unknown[
   });
 }
 
-test('a-server-of-0.1.0-is-told-which-peers-are-down-by-the-name-that-it-knows', async () => {
+test('a-server-of-0.1.0-gets-the-peers-that-are-down-by-the-name-that-it-knows', async () => {
   expect(await sendBfdDown(['conditions', 'process'])).toEqual([{ unheardPeers: ['c2'] }]);
 });
 
-test('a-server-of-this-version-is-told-by-the-new-name-and-once', async () => {
+test('a-server-of-this-version-gets-the-new-name-and-once', async () => {
   expect(await sendBfdDown()).toEqual([{ bfdDownPeers: ['c2'] }]);
 });

@@ -25,7 +25,7 @@ export interface HeartbeatLoopParts {
   readonly leader: LeaderClient;
   readonly membership: Membership;
   readonly serviceVersion: number;
-  /** Whether it tells of its switch; agents before a certain version do not know how. */
+  /** Whether it reports its switch; agents before a certain version do not know how. */
   readonly reportsSwitch: boolean;
   readonly heartbeatMs: number;
   /** Whether the host leaves: then what is found on it counts soon. */
@@ -45,9 +45,9 @@ export interface HeartbeatLoopParts {
 const INSPECT_MS = 60_000;
 /** A heartbeat waits no longer for it. */
 const INSPECT_TIMEOUT_MS = 1000;
-/** A tenth either way keeps hosts that started together from being heard together for ever. */
+/** A tenth either way keeps hosts that started together from sending together for ever. */
 const JITTER = 0.1;
-/** Somebody may wait for what there is to tell; hosts that were changed together still do not all tell it at once. */
+/** An operation may wait for this report; hosts that were changed together still do not all report at once. */
 const COALESCE_MS = 200;
 
 interface LastInspection extends Pick<HostReport, 'facts' | 'strays' | 'problems'> {
@@ -77,12 +77,12 @@ export class HeartbeatLoop {
     this.#process = ports.ids.secret();
   }
 
-  /** There is something to tell: the next heartbeat comes soon. */
+  /** There is something to report: the next heartbeat comes soon. */
   sendSoon(): void {
     this.#wakeSignal.notify();
   }
 
-  /** There is something to tell that somebody else's packets wait for. */
+  /** There is something to report that packets of other hosts wait for. */
   sendNow(): void {
     this.#urgentSignal.notify();
     this.#wakeSignal.notify();
@@ -126,7 +126,7 @@ export class HeartbeatLoop {
     return false;
   }
 
-  /** What was held back from a server that might not have known it is told at once to one that does. */
+  /** What was held back from a server that might not have known it is reported at once to one that does. */
   #updateServerFeatures({ readiness, features = [] }: HeartbeatResponse): void {
     const { unready, conditions } = this.#parts;
     const isReadinessNews = readiness !== undefined && this.#readiness === undefined && unready().length > 0;
@@ -180,12 +180,12 @@ export class HeartbeatLoop {
     try {
       return await driver.bfdDownPeers?.();
     } catch (error) {
-      log.error({ err: error }, 'the switch could not be asked for its BFD sessions by a fault of the program');
+      log.error({ err: error }, 'the BFD sessions of the switch could not be read because of a fault of the program');
       return undefined;
     }
   }
 
-  /** A machine that hangs does not hold up the heartbeat: until it has been looked over, what was found before is told. */
+  /** A machine that hangs does not hold up the heartbeat: until it has been probed again, the last findings are reported. */
   async #inspect(): Promise<LastInspection> {
     const { clock } = this.#ports;
     const isFresh = this.#inspected !== undefined && clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
@@ -216,8 +216,8 @@ export class HeartbeatLoop {
   }
 
   /**
-   * A switch without a datapath id is about to get one, and the host is chosen for nothing until it is told. Strays keep a host from
-   * being removed: that they are there, or gone, is told soon.
+   * A switch without a datapath id is about to get one, and the host is chosen for nothing until it is reported. Strays keep a host from
+   * being removed: that they are there, or gone, is reported soon.
    */
   #inspectIntervalMs(): number {
     const { heartbeatMs, isLeaving } = this.#parts;

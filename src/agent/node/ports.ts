@@ -3,7 +3,7 @@
 import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.ts';
 import type { ReportedCondition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
-import type { Log, Task } from '../../operations/index.ts';
+import type { Log, Task, TaskFence, TaskResult } from '../../operations/index.ts';
 import type { KeyPair, Reply, Session, Verify } from '../../link/index.ts';
 import type {
   CollectRequest,
@@ -18,7 +18,6 @@ import type {
   Observations,
   ObservationsResponse,
   RenewalRequest,
-  Stamp,
   UnreadyService,
   View,
   ViewResponse,
@@ -92,22 +91,6 @@ export type ApplyResult =
   /** Not converged on the view yet, and this is why. It is tried again. */
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
-export interface TaskResult {
-  readonly outcome: 'done' | 'failed';
-  readonly problems?: readonly string[];
-  readonly facts?: Readonly<Record<string, unknown>>;
-}
-
-/** What an effect on the machine is given beside its order: under which lease it was wanted, and when to give up. */
-export interface TaskFence {
-  readonly stamp: Stamp;
-  /** The host that this machine is. */
-  readonly host: string;
-  /** What the agent on it knows: it does nothing that was learnt later. */
-  readonly serviceVersion: number;
-  readonly signal: AbortSignal;
-}
-
 /** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
 export interface LocalDriver {
   /** Makes the machine converge on the view. Never destroys an instance: that takes a task. */
@@ -116,7 +99,7 @@ export interface LocalDriver {
   perform(task: Task, fence: TaskFence): Promise<TaskResult>;
   /**
    * Whether the machine is still as this view says: others have their hands on it too. Changes nothing; no
-   * when it cannot be told. Absent where nobody else can change anything.
+   * when it is unknown. Absent where nothing else can change anything.
    */
   hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
   /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */

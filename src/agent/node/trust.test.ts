@@ -2,11 +2,17 @@
 import { describe, expect, test } from 'vitest';
 import { fakeSigner, verifyFake } from '../protocol/signer-fixture.ts';
 import { signStatement, type Statement } from '../protocol/statement.ts';
-import { isHolderSigned, isRefusalAuthentic, isViewAuthentic, type Trust } from './trust.ts';
+import { isHolderSigned, isRefusalAuthentic, authenticateView, type Trust, type ViewAuthenticity } from './trust.ts';
 
 const signer = fakeSigner();
 const TRUST: Trust = { journalId: 'j', serial: 1, keys: [...signer.keys], servers: [] };
 const OVER_HTTP = { isAuthenticated: false, verify: verifyFake };
+
+interface ViewCase {
+  readonly computed?: string;
+  readonly trust?: Trust | 'none';
+  readonly isAuthenticated?: boolean;
+}
 
 type StatementFields<K extends Statement['kind']> = Partial<Omit<Extract<Statement, { kind: K }>, 'kind'>>;
 
@@ -34,16 +40,20 @@ describe('a refusal over plain HTTP', () => {
 
 describe('a view over plain HTTP', () => {
   const stamp = { journalId: 'j', leaseEpoch: 3, revision: 7 };
-  const isProven = (said: StatementFields<'view'>, computed = 'd'): boolean =>
-    isViewAuthentic(TRUST, {
+  const authenticate = (
+    said: StatementFields<'view'>,
+    { computed = 'd', trust = TRUST, isAuthenticated = false }: ViewCase = {},
+  ): ViewAuthenticity =>
+    authenticateView(trust === 'none' ? undefined : trust, {
       ...OVER_HTTP,
+      isAuthenticated,
       token: 't',
       view: { host: 'h', digest: 'd', stamp },
       digest: () => computed,
       signed: signStatement(signer, { kind: 'view', host: 'h', token: 't', digest: 'd', ...stamp, ...said }),
     });
 
-  test('is-taken-when-it-is-signed-as-it-is', () => expect(isProven({})).toBe(true));
+  test('is-authentic-when-it-is-signed-as-it-is', () => expect(authenticate({})).toBe('authentic'));
 
   test.each<StatementFields<'view'>>([
     { journalId: 'k' },
@@ -52,9 +62,15 @@ describe('a view over plain HTTP', () => {
     { leaseEpoch: 2 },
     { revision: 8 },
     { digest: 'e' },
-  ])('whose statement says %j is not', (said) => expect(isProven(said)).toBe(false));
+  ])('whose statement says %j is not', (said) => expect(authenticate(said)).toBe('not-authentic'));
 
-  test('whose-content-has-another-digest-is-not', () => expect(isProven({}, 'e')).toBe(false));
+  test('whose-content-has-another-digest-is-not', () =>
+    expect(authenticate({}, { computed: 'e' })).toBe('not-authentic'));
+
+  test('is-unverifiable-where-no-key-is-known-whoever-signed-it', () => {
+    expect(authenticate({}, { trust: 'none' })).toBe('unverifiable');
+    expect(authenticate({}, { trust: 'none', isAuthenticated: true })).toBe('authentic');
+  });
 });
 
 describe('a holder that a server names', () => {

@@ -95,9 +95,20 @@ export interface ReceivedView extends Provenance {
   readonly digest: () => string;
 }
 
-/** Whether a view is of the control plane. An agent that has no key yet takes what its server says, as older ones do. */
-export function isViewAuthentic(trust: Trust | undefined, received: ReceivedView): boolean {
-  if (received.isAuthenticated || trust === undefined) return true;
+/**
+ * `unverifiable`: the agent has no key of its control plane, and the link is not authenticated. It goes on with what its server says,
+ * as older agents do, but no such view may take its host out of the fleet.
+ */
+export type ViewAuthenticity = 'authentic' | 'unverifiable' | 'not-authentic';
+
+/** Whether a view is of the control plane. */
+export function authenticateView(trust: Trust | undefined, received: ReceivedView): ViewAuthenticity {
+  if (received.isAuthenticated) return 'authentic';
+  if (trust === undefined) return 'unverifiable';
+  return isViewSigned(trust, received) ? 'authentic' : 'not-authentic';
+}
+
+function isViewSigned(trust: Trust, received: ReceivedView): boolean {
   const said = verifyStatement(received.signed, { keys: trust.keys, verify: received.verify });
   if (said?.kind !== 'view') return false;
   const { host, stamp } = received.view;

@@ -7,6 +7,7 @@ import type { AgentStateStore, StoredView } from './state/agent-state-store.ts';
 import type { HostReport, View, ViewResponse, ViewRequest } from '../protocol/messages.ts';
 import { DiskFailed, type AgentPorts } from './ports.ts';
 import { findViewRefusal } from '../protocol/stamp.ts';
+import type { ViewAuthenticity } from './trust.ts';
 
 export interface ViewSubscriberParts {
   readonly leader: LeaderClient;
@@ -21,6 +22,7 @@ export class ViewSubscriber {
   readonly #parts: ViewSubscriberParts;
   #accepted: StoredView | undefined;
   #isConfirmed = false;
+  #isVerified = false;
   #refusedView: HostReport['refusedView'];
   #problem: string | undefined;
 
@@ -38,6 +40,11 @@ export class ViewSubscriber {
     return this.#isConfirmed;
   }
 
+  /** Whether the view has proven to be of the control plane since this program started. One that has not may end nothing. */
+  get isVerified(): boolean {
+    return this.#isVerified;
+  }
+
   get refusedView(): HostReport['refusedView'] {
     return this.#refusedView;
   }
@@ -49,15 +56,15 @@ export class ViewSubscriber {
   /** Of a host that was told to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
   async load(): Promise<void> {
     const { membership, store } = this.#parts;
-    if (membership.isLeaving) return;
+    if (membership.departure.isLeaving) return;
     const stored = await store.readView();
     if (stored?.token === membership.current?.token) this.#accepted = stored;
   }
 
-  /** The host has left: whatever it is told next is told to somebody new. */
+  /** The host has left: whatever it gets next is for a new identity. */
   reset(): void {
     this.#accepted = undefined;
-    this.#isConfirmed = false;
+    this.#isConfirmed = this.#isVerified = false;
     this.#refusedView = undefined;
   }
 
@@ -74,18 +81,29 @@ export class ViewSubscriber {
   }
 
   #composeRequest(isResumed: boolean): ViewRequest {
-    if (!isResumed || this.#accepted === undefined) return {};
+    const words = 'glossary';
+    if (!isResumed || this.#accepted === undefined || this.#lacksProof) return { words };
     const { digest, stamp } = this.#accepted.view;
-    return { digest, leaseEpoch: stamp.leaseEpoch };
+    return { digest, leaseEpoch: stamp.leaseEpoch, words };
   }
 
   async #take(answer: ViewResponse, via: string): Promise<PollOutcome> {
     const { membership } = this.#parts;
     await membership.updateTrust(answer.controlPlane, via);
-    if (answer.kind === 'view')
-      return membership.isAuthentic(answer, via) && (await this.#accept(answer.view)) ? 'taken' : 'not-taken';
+    if (answer.kind === 'view') {
+      const authenticity = membership.authenticateView(answer, via);
+      if (authenticity === 'not-authentic') return 'not-taken';
+      return (await this.#accept(answer.view, authenticity)) ? 'taken' : 'not-taken';
+    }
+    // Nobody signs that a view is unchanged: whoever answers could bring back the tasks of one from the disk, which are over.
+    if (this.#lacksProof) return 'not-taken';
     this.#confirm();
     return 'unchanged';
+  }
+
+  /** The view is of the disk, or was taken before this agent had a key: now it can be proven, so it is asked for in full. */
+  get #lacksProof(): boolean {
+    return !this.#isVerified && this.#parts.membership.trust !== undefined;
   }
 
   /** A holder of the same epoch has the very view that it was asked about: that is as good as sending it. */
@@ -96,7 +114,7 @@ export class ViewSubscriber {
     this.#parts.onView();
   }
 
-  async #accept(view: View): Promise<boolean> {
+  async #accept(view: View, authenticity: ViewAuthenticity): Promise<boolean> {
     const { membership, store } = this.#parts;
     const current = membership.current;
     if (current === undefined) return false;
@@ -109,13 +127,14 @@ export class ViewSubscriber {
       await membership.confirmIdentity();
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
-      // What is not on disk is not acted on: after a crash nobody would know how far this agent had come.
+      // What is not on disk is not acted on: after a crash it would be unknown how far this agent had come.
       this.#problem = error.message;
       return false;
     }
     this.#problem = undefined;
     this.#refusedView = undefined;
     this.#accepted = taken;
+    this.#isVerified = authenticity === 'authentic';
     this.#isConfirmed = true;
     this.#parts.onView();
     return true;

@@ -1,4 +1,4 @@
-// Agents and servers one version apart: each is told of BFD by the name that it knows, and both names are read.
+// Agents and servers one version apart: each gets BFD by the name that it knows, and both names are read.
 import { Value } from 'typebox/value';
 import { expect, test } from 'vitest';
 import { BFD_DOWN_PEERS_FEATURE, HEARTBEAT } from './messages.ts';
@@ -8,7 +8,7 @@ const REST = { facts: {}, strays: [], problems: [] };
 const PRESENT = { ...REST, bfdDownPeers: ['c3'] };
 const FORMER = { ...REST, unheardPeers: ['c3'] };
 
-test('a-server-of-0.1.0-is-told-by-the-name-that-it-knows', () => {
+test('a-server-of-0.1.0-gets-the-name-that-it-knows', () => {
   for (const features of [[], ['conditions', 'process']]) expect(reportToWire(PRESENT, features)).toEqual(FORMER);
   expect(reportToWire(PRESENT, ['conditions', BFD_DOWN_PEERS_FEATURE])).toEqual(PRESENT);
 });

@@ -18,7 +18,7 @@ describe('a-secret', () => {
   test('of-a-host', () => expect(found(GOOD)).toEqual({ host: 'c1', token: 'tk-1' }));
 
   test.each<[string, ReturnType<typeof found>, string, string]>([
-    ['that-nobody-has', found(undefined), 'token-unknown', 'does not know this token'],
+    ['that-is-unknown', found(undefined), 'token-unknown', 'does not know this token'],
     ['that-is-wrong', found(GOOD, 'b'.repeat(64)), 'token-unknown', 'does not know this token'],
     ['that-was-revoked', found({ ...GOOD, revoked: { atMs: 2, by: 'x' } }), 'token-revoked', 'muster hosts join-token'],
     [
@@ -32,7 +32,7 @@ describe('a-secret', () => {
   });
 });
 
-test('an-agent-whose-host-nobody-knows-is-told-so', () => {
+test('an-agent-of-an-unknown-host-is-refused-as-such', () => {
   const message = 'There is no host "c1". List them with "muster hosts list".';
   expect(notInFleet('c1', undefined)).toMatchObject({ kind: 'forbidden', code: 'unknown-host', message });
 });

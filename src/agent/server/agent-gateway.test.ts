@@ -23,7 +23,7 @@ async function worldOf(...hosts: string[]): Promise<World> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   const { gateway } = await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register(...hosts);
   const identities: AgentIdentity[] = [];
   for (const host of hosts) {
@@ -96,7 +96,7 @@ describe('the gateway', () => {
     expect(gateway.hasConverged('c1', revision())).toBe(true);
   });
 
-  test('hears-each-of-many-words-that-are-the-same-and-refuses-the-next-one-once-its-credential-is-another', async () => {
+  test('takes-each-of-many-equal-reports-and-refuses-the-next-one-once-its-credential-is-another', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
     const { liveness, journal } = plane.leader;
@@ -110,7 +110,7 @@ describe('the gateway', () => {
       expect(liveness.lastHeartbeatMs('c1')).toBe(clock.nowMs());
       expect(gateway.hasConverged('c1', journal.fleet.revision)).toBe(true);
     }
-    expect(gateway.reportOf('c1')?.baseline).toBeDefined();
+    expect(gateway.reports.get('c1')?.baseline).toBeDefined();
     answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     const lastHeartbeatMs = liveness.lastHeartbeatMs('c1');
     await clock.pass(5000);
@@ -141,7 +141,7 @@ describe('the gateway', () => {
     expect(gateway.waiterCount).toBe(0);
   });
 
-  test('takes-no-agent-for-in-line-before-it-is-written-down-what-it-knows', async () => {
+  test('takes-no-agent-for-converged-before-its-report-is-committed', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
     const hasConverged = (): boolean => gateway.hasConverged('c1', plane.leader.journal.fleet.revision);
@@ -164,10 +164,10 @@ describe('the gateway', () => {
     const report = { facts: {}, strays: [], problems: [], [field]: ['c3'] };
     gateway.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([gateway.bfdStatus('c1', 'c2'), gateway.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
-    expect([gateway.countBfdDown('c2'), gateway.countBfdDown('c3')]).toEqual([0, 1]);
+    expect([gateway.reports.bfdStatus('c1', 'c2'), gateway.reports.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
+    expect([gateway.reports.countBfdDown('c2'), gateway.reports.countBfdDown('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
-    expect(gateway.bfdStatus('c1', 'c2')).toBeUndefined();
+    expect(gateway.reports.bfdStatus('c1', 'c2')).toBeUndefined();
   });
 
   test('wakes-only-the-host-whose-view-changed', async () => {
@@ -208,12 +208,12 @@ describe('the gateway', () => {
   test('says-who-decides-to-those-who-wait-when-the-lease-goes-and-forgets-what-it-was-told', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     gateway.heartbeat(identities[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
-    expect(gateway.reportOf('c1')).toBeDefined();
+    expect(gateway.reports.get('c1')).toBeDefined();
     const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
     plane.leader.journal.stepDown();
     await clock.pass(1000);
     expect(await waiting).toMatchObject({ kind: 'elsewhere' });
-    expect(gateway.reportOf('c1')).toBeUndefined();
+    expect(gateway.reports.get('c1')).toBeUndefined();
     expect(gateway.heartbeat(identities[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
     expect(await gateway.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
   });
@@ -227,7 +227,7 @@ describe('the gateway', () => {
     expect(again).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
   });
 
-  test('lets-nobody-wait-once-it-is-closed', async () => {
+  test('lets-no-agent-wait-once-it-is-closed', async () => {
     const { gateway, identities } = await worldOf('c1');
     const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
     gateway.close();
@@ -314,7 +314,7 @@ describe('waiters', () => {
     expect(waiters.size).toBe(0);
   });
 
-  test('end-in-time-also-behind-somebody-who-asked-earlier-and-waits-longer', async () => {
+  test('end-in-time-also-behind-one-that-began-earlier-and-waits-longer', async () => {
     const waiters = new LongPollWaiters();
     const woken: string[] = [];
     for (const [host, untilMs] of [

@@ -16,16 +16,16 @@ export class BfdDownIndex {
   }
 
   /** All peers that are down at one observer now. */
-  update(listener: string, hosts: readonly string[]): void {
-    const before = this.#downByObserver.get(listener) ?? new Set<string>();
+  update(observer: string, hosts: readonly string[]): void {
+    const before = this.#downByObserver.get(observer) ?? new Set<string>();
     const now = new Set(hosts);
-    if (now.size === 0) this.#downByObserver.delete(listener);
-    else this.#downByObserver.set(listener, now);
+    if (now.size === 0) this.#downByObserver.delete(observer);
+    else this.#downByObserver.set(observer, now);
     const again = [...before].filter((host) => !now.has(host));
     const lost = [...now].filter((host) => !before.has(host));
     for (const host of again) this.#adjust(host, -1);
     for (const host of lost) this.#adjust(host, 1);
-    for (const host of [...again, ...lost]) for (const tell of this.#listeners) tell(host);
+    for (const host of [...again, ...lost]) for (const listener of this.#listeners) listener(host);
   }
 
   clear(): void {

@@ -108,7 +108,7 @@ describe('a commit affects', () => {
     expect(affectedHosts(fleet, SOURCE.parts, host!)).toEqual(new Set(['c2']));
   });
 
-  test('nobody-when-it-is-about-something-else', () => {
+  test('no-host-when-it-is-about-something-else', () => {
     const fleet = fleetOf('c1');
     const [change] = apply(fleet, [put(OPERATION, OP, { ...fleet.get(OPERATION, OP)!.doc, title: 'other' })]);
     expect(affectedHosts(fleet, SOURCE.parts, change!)).toEqual(new Set());

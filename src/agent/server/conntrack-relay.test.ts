@@ -70,7 +70,7 @@ describe('the two ends', () => {
   });
 });
 
-describe('nobody else', () => {
+describe('no other host', () => {
   test.each<readonly [string, Partial<DepositRequest>]>([
     ['c2', {}],
     ['c3', {}],
@@ -130,7 +130,7 @@ describe('nothing is kept for long', () => {
     expect(await gateway.collect(as('c2'), { ...COPY, waitMs: 0 })).toEqual(NOT_YET);
   });
 
-  test('without-the-lease-nobody-is-served', async () => {
+  test('without-the-lease-no-host-is-served', async () => {
     const { world, gateway, as } = await startSeeding();
     gateway.deposit(as('c1'), deposit());
     await world.plane.leader.stop();

@@ -66,7 +66,7 @@ export class TestControlPlane {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly violations: string[] = [];
-  /** Hosts that most of their listeners do not hear. */
+  /** Hosts to which BFD is down at most of their peers. */
   readonly bfdDownByMajority = new Set<string>();
   /** Servers that answer to agents, by address. Take one out to cut its link. */
   readonly reachable = new Map<string, TestControlPlaneServer>();
@@ -96,14 +96,14 @@ export class TestControlPlane {
     const { clock, ids } = this;
     const kinds = this.#kinds;
     const journal = new Journal({ store: new MemoryStore(this.#disk), registry: registry(), clock, ids });
-    journal.onCommit((commit, applied) => {
+    journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants) {
         for (const broken of invariant.check(journal.fleet, applied))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
       }
     });
     await journal.open();
-    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url, ...LEASE_TIMES });
+    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url: () => url, ...LEASE_TIMES });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
     const source = { parts: this.#parts, kinds };
@@ -146,7 +146,7 @@ export class TestControlPlane {
   /** The server that decides. */
   get leader(): TestControlPlaneServer {
     const found = this.#running.find(({ journal }) => journal.fence !== undefined);
-    if (found === undefined) throw new Error('nobody decides');
+    if (found === undefined) throw new Error('no server holds the lease');
     return found;
   }
 

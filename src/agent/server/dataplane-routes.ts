@@ -4,7 +4,7 @@ import { Type } from 'typebox';
 import {
   BY_ID,
   strictObject,
-  inTurns,
+  runInSlices,
   jsonPieces,
   LazyList,
   read,
@@ -85,7 +85,7 @@ const DESIRED_DATAPLANE = Type.Object({
     description: '`site`: what names hosts of other sites was left out, because the token is bound to one',
   }),
   excluded: Type.Boolean({ description: 'removed or not trusted: nothing of ours should be on its switch' }),
-  count: Type.Integer({ description: 'how many flows were asked for, shown or not' }),
+  count: Type.Integer({ description: 'how many flows match, shown or not' }),
   flows: Type.Array(FLOW, { description: 'by table, then by priority from the highest down' }),
   groups: Type.Array(
     Type.Object({
@@ -127,7 +127,7 @@ export function dataplaneRoutes(parts: readonly ViewPart[]): Route[] {
         const host = findHost(fleet, id);
         if (host === undefined || !canSeeSite(caller, host.doc.site)) return refusalAnswer(unknownHost(id));
         if (headersOnly === true) return NOTHING_READ;
-        return inTurns(describeDataplane(fleet, { host: id, parts, query, caller }), clock);
+        return runInSlices(describeDataplane(fleet, { host: id, parts, query, caller }), clock);
       },
     }),
   ];

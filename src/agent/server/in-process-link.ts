@@ -28,7 +28,7 @@ export class InProcessLink implements AgentLink {
     this.#gatewayAt = gatewayAt;
   }
 
-  /** Being in the same process authenticates nobody: here, too, the signature counts. */
+  /** Being in the same process is no authentication: here, too, the signature counts. */
   isAuthenticated(): boolean {
     return false;
   }

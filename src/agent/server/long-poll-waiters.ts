@@ -26,7 +26,7 @@ export class LongPollWaiters {
     return this.#inOrder.size + this.#others.size;
   }
 
-  /** Waits for `host`. An agent that asks again has given up its earlier wait. */
+  /** Waits for `host`. A new poll of the same agent ends its earlier wait. */
   wait(host: string, untilMs: number): Promise<WakeReason> {
     this.#resolve(host, 'expired');
     const waiters = untilMs < this.#latestMs ? this.#others : this.#inOrder;
@@ -57,7 +57,7 @@ export class LongPollWaiters {
     }
   }
 
-  /** Everybody checks again. */
+  /** All waiters check again. */
   wakeAll(): void {
     for (const host of [...this.#inOrder.keys(), ...this.#others.keys()]) this.#resolve(host, 'changed');
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SharedCredentials } from './shared-credentials.ts';
 
-/** Who of `c1` is heard, one after the other, a second apart; answers when it was last certain that there are two. */
+/** The processes whose heartbeats come in for `c1`, one after the other, a second apart; answers when it was last certain that there are two. */
 function sharedAfter(heartbeats: string, token: (nth: number) => string = () => 'tok'): readonly number[] {
   const credentials = new SharedCredentials();
   heartbeats

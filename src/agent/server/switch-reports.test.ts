@@ -121,7 +121,7 @@ describe('what an agent reports its switch', () => {
     expect(findHost(fleet, 'z1')?.doc.quarantined).toBeUndefined();
   });
 
-  test('of-a-removed-host-is-not-trusted-and-told-of-as-such', () => {
+  test('of-a-removed-host-is-not-trusted-and-reported-as-such', () => {
     const fleet = fleetOf(host('c1', { switch: ONE, state: 'removed' }), host('c2'));
     reportSwitch(fleet, 'c2', ONE);
     expect(findHost(fleet, 'c2')?.doc.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
@@ -171,7 +171,7 @@ describe('what an agent reports its switch', () => {
 });
 
 describe('a removed host that reports', () => {
-  test('is-told-of-until-it-is-joined-again', () => {
+  test('is-reported-until-it-is-joined-again', () => {
     const fleet = fleetOf(host('c1', { state: 'removed' }), host('c2'));
     const report = (name: string): Change[] => {
       const decision = recordRemovedHostReport(fleet, { host: name, nowMs: 7 });

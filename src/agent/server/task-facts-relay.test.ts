@@ -11,9 +11,10 @@ import {
   taskId,
   type OperationKind,
   type TaskFacts,
+  type TaskHandler,
+  type TaskHandlers,
 } from '../../operations/index.ts';
 import { TestHost } from '../node/agent-fixture.ts';
-import type { TaskHandler } from '../node/node-driver.ts';
 import { TestControlPlane } from './control-plane-fixture.ts';
 
 const SECRET = 'one-time-secret';
@@ -57,14 +58,17 @@ async function worldOf(open: TaskHandler = answersWith({ line: 'c1:7000', secret
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock, 'journal-1', [carry]);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   const journal: string[] = [];
-  plane.leader.journal.onCommit((commit, applied) => void journal.push(JSON.stringify([commit, applied])));
+  plane.leader.journal.onCommit(({ commit, applied }) => void journal.push(JSON.stringify([commit, applied])));
   await plane.register('c1', 'c2');
   const sent: unknown[] = [];
-  const hostWith = async (name: string, taskHandlers: Readonly<Record<string, TaskHandler>>): Promise<TestHost> => {
+  const hostWith = async (name: string, taskHandlers: TaskHandlers): Promise<TestHost> => {
     const token = await plane.joinToken(name);
-    return new TestHost(plane, { joinToken: () => Promise.resolve(token), machine: { taskHandlers } });
+    return new TestHost(plane, {
+      joinToken: () => Promise.resolve(token),
+      machine: { modules: [{ name: 'test', taskHandlers: () => taskHandlers }] },
+    });
   };
   const send: TaskHandler = ({ args }) => {
     sent.push(args);
@@ -129,7 +133,7 @@ test('never: facts of a host that was not asked are relayed', async () => {
   sending.start();
   await clock.until('c2 is active', () => plane.host('c2')?.state === 'active');
   // While the right one is being recorded.
-  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of somebody else')]);
+  await Promise.all([answerOf('c1', SECRET), answerOf('c2', 'of another task')]);
   await clock.until('it was sent', () => itemOf(plane).state === 'done');
   expect(sent).toEqual([{ secret: SECRET }]);
 });

@@ -15,7 +15,7 @@ test('a-view-is-still-the-same-while-nothing-happens-to-its-host-and-not-for-eve
   expect(composed.isCurrent('c1', 'd1', 1000)).toBe(true);
   expect(composed.isCurrent('c1', 'd0', 1000)).toBe(false);
   expect(composed.isCurrent('c2', 'd1', 1000)).toBe(false);
-  // Somebody may have forgotten to say that a change concerns it.
+  // A view part may have forgotten to say that a change affects it.
   expect(composed.isCurrent('c1', 'd1', 3_600_000)).toBe(false);
   composed.record('c1', noted('d1', 6, 3_600_000));
   expect(composed.isCurrent('c1', 'd1', 3_600_000)).toBe(true);

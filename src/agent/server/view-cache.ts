@@ -1,7 +1,7 @@
 // The digests of the views composed for each host, and up to which revision each was the host's view. In memory only: a new holder composes
 // again. A host affected by a change is recomposed before any answer about it.
 
-/** An agent may still be applying a view of some changes ago; nobody asks about older ones. */
+/** An agent may still be applying a view of some changes ago; older ones are not reported. */
 const DIGESTS_KEPT = 8;
 /** A change that no view part reported to affect the host is found after this at the latest. Four polls in five need no view. */
 const FRESH_MAX_MS = 120_000;

@@ -1,8 +1,8 @@
 // Views as large as the fleet: composed and rendered in turns with other work, of one moment, and the same as in one go.
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { finish, type Fleet } from '../../fleet/index.ts';
-import { findHost, selfPart, type ViewPart } from '../../hosts/index.ts';
+import { finish, type Fleet, type FleetReader } from '../../fleet/index.ts';
+import { findHost, selfPart, type LargeViewPart, type ViewPart } from '../../hosts/index.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import type { Reply } from '../../link/index.ts';
 import { canonical, digestInSteps, digestOf } from '../protocol/digest.ts';
@@ -16,10 +16,9 @@ import { viewPieces } from './view-pieces.ts';
 const KINDS = new Map();
 
 /** A part with many entries, which takes a step for each; it states the host's networks first and last. */
-function longPart(entries: number, built: { steps: number } = { steps: 0 }): ViewPart {
-  const networksOf = (fleet: Parameters<ViewPart['build']>[0], host: string) =>
-    findHost(fleet, host)?.doc.physicalNetworks;
-  function* inSteps(fleet: Parameters<ViewPart['build']>[0], host: string) {
+function longPart(entries: number, built: { steps: number } = { steps: 0 }): LargeViewPart {
+  const networksOf = (fleet: FleetReader, host: string) => findHost(fleet, host)?.doc.physicalNetworks;
+  function* inSteps(fleet: FleetReader, host: string) {
     const first = networksOf(fleet, host);
     const list: object[] = [];
     for (let nth = 0; nth < entries; nth += 1) {
@@ -29,7 +28,7 @@ function longPart(entries: number, built: { steps: number } = { steps: 0 }): Vie
     }
     return { first, list, last: networksOf(fleet, host) };
   }
-  return { ...selfPart, name: 'long', build: (fleet, host) => finish(inSteps(fleet, host)), buildInSteps: inSteps };
+  return { name: 'long', affects: selfPart.affects, buildInSteps: inSteps };
 }
 
 function watch(promise: Promise<unknown>): { readonly isOver: boolean } {
@@ -139,6 +138,25 @@ describe('the composer', () => {
     expect((await untilDone(composing)).host).toBe('c1');
   });
 
+  test('begins-anew-when-the-agent-turns-out-to-know-other-words', async () => {
+    const bfd: ViewPart = { name: 'bfd', build: () => ({ intervalMs: 100, peers: [] }), affects: () => [] };
+    const { composer, turn, untilDone } = composerOf(bfd, longPart(500));
+    const composing = composer.compose('c1') as Promise<View>;
+    await turn();
+    composer.setWords('c1', 'former');
+    const { parts, digest, host, tasks } = await untilDone(composing);
+    expect(parts).toMatchObject({ heartbeats: { everyMs: 100, peers: [] } });
+    expect(parts).not.toHaveProperty('bfd');
+    expect(digestOf({ host, parts, tasks })).toBe(digest);
+    expect(composer.isCurrent('c1', digest)).toBe(true);
+    composer.setWords('c1', 'former');
+    expect(composer.isCurrent('c1', digest)).toBe(true);
+    composer.setWords('c1', 'glossary');
+    expect(composer.isCurrent('c1', digest)).toBe(false);
+    // What it has applied in those words holds all the same.
+    expect(composer.isValidAt('c1', digest, 7)).toBe(true);
+  });
+
   test('does-not-begin-anew-for-another-host', async () => {
     const built = { steps: 0 };
     const { composer, turn, untilDone } = composerOf(longPart(500, built));
@@ -171,7 +189,7 @@ describe('the gateway with large views', () => {
     const clock = new VirtualClock();
     const plane = new TestControlPlane(clock, 'journal-1', [], [selfPart, part]);
     const { gateway } = await plane.start('s1');
-    await clock.until('somebody decides', () => plane.hasLeader);
+    await clock.until('there is a lease holder', () => plane.hasLeader);
     await plane.register('c1');
     const { token } = answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     await clock.settle();
@@ -204,12 +222,12 @@ describe('the gateway with large views', () => {
     const answer = answerOf(await gateway.view(identity, {}));
     if (answer.kind !== 'view') throw new Error('no view');
     gateway.heartbeat(identity, { serviceVersion: 4, applied: answer.view.digest });
-    // Another view, and back: what it has applied is its view again, which nobody has composed yet.
+    // Another view, and back: what it has applied is its view again, which is not composed yet.
     for (const physicalNetworks of [['p1'], []]) await plane.edit('c1', { physicalNetworks });
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;
     const told: string[] = [];
-    gateway.onConvergence((host) => told.push(host));
+    gateway.reports.onConvergence((host) => told.push(host));
     expect(gateway.hasConverged('c1', revision)).toBe(false);
     await clock.until('it is composed', () => told.length > 0);
     expect(told).toEqual(['c1']);

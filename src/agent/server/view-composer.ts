@@ -1,9 +1,9 @@
 // Composes the views of hosts: a small one at once, one as large as the fleet in turns with other work, one such view at a time. A view is that of one
 // moment: when a change affects the host meanwhile, it is composed anew. What was composed is remembered by its digest.
-import { inTurns } from '../../access/index.ts';
+import { runInSlices } from '../../access/index.ts';
 import type { Steps } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
-import type { View } from '../protocol/messages.ts';
+import type { View, ViewWords } from '../protocol/messages.ts';
 import { composeViewInSteps, type ViewSource } from './compose-view.ts';
 import { ViewCache } from './view-cache.ts';
 
@@ -28,6 +28,8 @@ export class ViewComposer {
   readonly #cache = new ViewCache();
   /** Those that take several turns, by host. */
   readonly #open = new Map<string, Composition>();
+  /** Of hosts whose agents know only the former ones. */
+  readonly #formerWords = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ViewComposerOptions) {
@@ -49,6 +51,15 @@ export class ViewComposer {
     return this.#cache.isValidAt(host, digest, revision);
   }
 
+  /** The words that a host's agent knows. What it has applied in others holds all the same; what it is sent next is in these. */
+  setWords(host: string, words: ViewWords): void {
+    const isFormer = words === 'former';
+    if (isFormer === this.#formerWords.has(host)) return;
+    if (isFormer) this.#formerWords.add(host);
+    else this.#formerWords.delete(host);
+    this.invalidate(host);
+  }
+
   /** The host's view of now, or of when it is composed. Undefined without the lease. */
   compose(host: string): View | undefined | Promise<View | undefined> {
     const open = this.#open.get(host);
@@ -59,7 +70,7 @@ export class ViewComposer {
       const { done, value } = steps.next();
       if (done === true) return value;
     }
-    const view = this.#inTurn(steps).finally(() => this.#open.delete(host));
+    const view = this.#composeInTurn(steps).finally(() => this.#open.delete(host));
     this.#open.set(host, Object.assign(state, { view }));
     return view;
   }
@@ -73,6 +84,7 @@ export class ViewComposer {
 
   forget(host: string): void {
     this.#cache.forget(host);
+    this.#formerWords.delete(host);
   }
 
   /** Which hosts changes affect was not tracked, or the fleet is another one. */
@@ -82,13 +94,13 @@ export class ViewComposer {
   }
 
   /** One large view at a time: each of them takes a slice in a turn, and a thousand slices would hold up everything else. */
-  async #inTurn(steps: Steps<View | undefined>): Promise<View | undefined> {
+  async #composeInTurn(steps: Steps<View | undefined>): Promise<View | undefined> {
     const before = this.#last;
     const { promise: over, resolve: end } = Promise.withResolvers<undefined>();
     this.#last = over;
     await before;
     try {
-      return await inTurns(steps, this.#options.clock);
+      return await runInSlices(steps, this.#options.clock);
     } finally {
       end(undefined);
     }
@@ -100,7 +112,8 @@ export class ViewComposer {
       const leaseEpoch = journal.fence?.epoch;
       if (leaseEpoch === undefined) return undefined;
       state.isOutdated = false;
-      const authority = { journalId: journal.journalId, leaseEpoch };
+      const words = this.#formerWords.has(host) ? 'former' : 'glossary';
+      const authority = { journalId: journal.journalId, leaseEpoch, words } as const;
       const steps = composeViewInSteps(journal.fleet, source, host, authority);
       for (;;) {
         const { done, value } = steps.next();

@@ -25,7 +25,7 @@ async function worldOf(...names: readonly string[]): Promise<World> {
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register(...names);
   const racks: TestHost[] = [];
   for (const name of names) {
@@ -72,7 +72,7 @@ const behind = (...hosts: readonly string[]) => ({
 });
 
 describe('the driver views', () => {
-  test('nobody-to-wait-for-and-everybody-in-line-are-answered-at-once', async () => {
+  test('no-host-to-wait-for-and-all-hosts-converged-are-answered-at-once', async () => {
     const world = await worldOf('c1', 'c2');
     const startMs = world.clock.nowMs();
     expect(await waitForViews(world, { hosts: [] })).toEqual({ kind: 'applied' });
@@ -151,7 +151,7 @@ describe('the driver views', () => {
     expect(await waiting).toMatchObject({ kind: 'failed', reason: { code: 'target-bfd-down', alternative: 'c2' } });
   });
 
-  test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-is-heard', async () => {
+  test('a-host-that-goes-away-is-behind-and-one-that-starts-anew-counts', async () => {
     const world = await worldOf('c1');
     const [rack] = world.racks;
     await rack!.stop();
@@ -171,7 +171,7 @@ describe('the driver views', () => {
     expect(await waitForViews(world, { hosts: ['c1'], serviceVersion: newer })).toEqual(behind('c1'));
   });
 
-  test('a-removed-host-is-in-line-with-nothing', async () => {
+  test('a-removed-host-has-converged-on-nothing', async () => {
     const world = await worldOf('c1');
     for (const state of ['draining', 'drained', 'finalizing', 'removed'] as const)
       await world.plane.edit('c1', { state });

@@ -66,7 +66,7 @@ export class RefusalFiles {
     }
   }
 
-  /** Resolves when everything that was handed in is on disk, or given up. */
+  /** Resolves when everything that was queued is on disk, or dropped. */
   async flush(): Promise<void> {
     await this.#writing;
   }

@@ -14,11 +14,11 @@ const routeAt = (path: string): Route =>
     method: 'POST',
     path,
     tag: 'test',
-    about: 'Hear the same again',
+    about: 'Take the same body again',
     access: 'agent',
     body: Type.Object({ say: Type.String() }),
     bodyRepeats: true,
-    answers: { 200: { about: 'heard' } },
+    answers: { 200: { about: 'taken' } },
     handle: () => answer({}),
   });
 

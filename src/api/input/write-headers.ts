@@ -9,7 +9,7 @@ import { HttpProblem } from '../problem.ts';
 const KEY_FORM = /^[\x21-\x7e]{1,200}$/;
 
 /** Callers can only collide with themselves: their token is part of what is hashed. */
-const KEY_BYTES = 12;
+const KEY_BYTES = 9;
 /** Distinguishes a repetition from a different request with the same key. */
 const REQUEST_BYTES = 9;
 

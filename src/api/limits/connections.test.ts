@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { connect, createServer, Socket, type AddressInfo } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import type { CallerState } from '../authenticate.ts';
+import type { CloseReason } from './close-reasons.ts';
 import { connectionLimits, type ConnectionLimits } from './connection-limits.ts';
 import { Connections } from './connections.ts';
 import { newUsage } from './usage.ts';
 
 async function serverWithClients(count: number, limits: ConnectionLimits = connectionLimits(1024)) {
-  const connections = new Connections(limits);
+  const closed: CloseReason[] = [];
+  const connections = new Connections(limits, (reason) => closed.push(reason));
   const accepted: Socket[] = [];
   const server = createServer((socket) => {
     accepted.push(socket);
@@ -28,7 +30,7 @@ async function serverWithClients(count: number, limits: ConnectionLimits = conne
     for (const client of clients) client.destroy();
     server.close();
   });
-  return { connections, clients, accepted };
+  return { connections, clients, accepted, closed };
 }
 
 const viewer = (): CallerState =>
@@ -40,7 +42,7 @@ async function exchange(client: Socket | undefined): Promise<void> {
 }
 
 test('a-sweep-cuts-connections-on-which-nothing-moved-since-the-last-one, and-no-other', async () => {
-  const { connections, clients } = await serverWithClients(2);
+  const { connections, clients, closed } = await serverWithClients(2);
   const [quiet, busy] = clients;
   await Promise.all([exchange(quiet), exchange(busy)]);
   connections.sweep();
@@ -50,6 +52,7 @@ test('a-sweep-cuts-connections-on-which-nothing-moved-since-the-last-one, and-no
   await cut;
   await exchange(busy);
   expect(busy?.destroyed).toBe(false);
+  expect(closed).toEqual(['inactive']);
 });
 
 test('a-new-connection-has-an-interval-to-say-something', async () => {
@@ -60,27 +63,38 @@ test('a-new-connection-has-an-interval-to-say-something', async () => {
   expect(clients[0]?.destroyed).toBe(false);
 });
 
-/** A server that nobody can reach, and connections to it that come from wherever they say. */
+/** A server that is not reachable, and connections to it that come from wherever they say. */
 function arrivals(limits: Partial<ReturnType<typeof connectionLimits>>) {
   const server = createServer();
-  new Connections({ ...connectionLimits(1024), ...limits }).track(server, { isTls: false });
+  const closed: CloseReason[] = [];
+  const connections = new Connections({ ...connectionLimits(1024), ...limits }, (reason) => closed.push(reason));
+  connections.track(server, { isTls: false });
   onTestFinished(() => void server.emit('close'));
-  return (remoteAddress: string): Socket => {
+  const arrive = (remoteAddress: string): Socket => {
     const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: remoteAddress });
     server.emit('connection', socket);
     return socket;
   };
+  return { arrive, closed };
 }
 
 test.each([
   ['ipv6', (nth: number) => `2001:db8:1:2::${nth.toString(16)}`, '2001:db8:1:3::1'],
   ['ipv4-mapped', (nth: number) => (nth % 2 === 0 ? '192.0.2.7' : '::ffff:192.0.2.7'), '::ffff:192.0.2.8'],
 ] as const)('a-stranger-with-many-addresses-counts-as-one: %s', (_, addressOf, another) => {
-  const arrive = arrivals({ anonymousPerAddress: 5 });
+  const { arrive, closed } = arrivals({ anonymousPerAddress: 5 });
   const beside = arrive(another);
   const sockets = Array.from({ length: 8 }, (__, nth) => arrive(addressOf(nth + 1)));
   expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, true, false, false, false, false, false]);
   expect(beside.destroyed).toBe(false);
+  expect(closed).toEqual(['address-limit', 'address-limit', 'address-limit']);
+});
+
+test('strangers-of-many-addresses-make-place-one-by-one, and-each-is-counted', () => {
+  const { arrive, closed } = arrivals({ connections: 3, anonymousPerAddress: 2 });
+  const sockets = Array.from({ length: 5 }, (_, nth) => arrive(`192.0.2.${nth + 1}`));
+  expect(sockets.map(({ destroyed }) => destroyed)).toEqual([true, true, false, false, false]);
+  expect(closed).toEqual(['connection-limit', 'connection-limit']);
 });
 
 test('idle-connections-are-found-by-a-sweep-every-two-minutes-only', async () => {
@@ -95,28 +109,31 @@ test('idle-connections-are-found-by-a-sweep-every-two-minutes-only', async () =>
 
 test('beyond-what-is-kept-for-administrators-no-connection-is-taken, though-none-of-those-there-is-a-stranger', async () => {
   const limits = { connections: 2, connectionsReservedForAdmins: 1, connectionsPerToken: 10, anonymousPerAddress: 10 };
-  const { connections, clients, accepted } = await serverWithClients(2, limits);
+  const { connections, clients, accepted, closed } = await serverWithClients(2, limits);
   await Promise.all(clients.map(exchange));
   for (const socket of accepted) connections.attribute(socket, viewer());
   const { remotePort = 0 } = clients[0]!;
   const reserved = connect(remotePort, '127.0.0.1');
   await exchange(reserved);
+  expect(() => connections.attribute(accepted.at(-1)!, viewer())).toThrow(/as many connections open/);
   const admin = { ...viewer(), caller: { name: 'root', role: 'admin' } } as unknown as CallerState;
   connections.attribute(accepted.at(-1)!, admin);
   const beyond = connect(remotePort, '127.0.0.1');
   beyond.on('error', () => undefined);
   await once(beyond, 'close');
   await Promise.all([exchange(clients[0]), exchange(clients[1]), exchange(reserved)]);
+  expect(closed).toEqual(['reserved-for-admins', 'none-left']);
   reserved.destroy();
 });
 
 test('a-connection-that-another-credential-uses-counts-for-that-one, and-no-more-for-the-first', async () => {
   const limits = { ...connectionLimits(1024), connectionsPerToken: 1 };
-  const { connections, clients, accepted } = await serverWithClients(2, limits);
+  const { connections, clients, accepted, closed: counted } = await serverWithClients(2, limits);
   await Promise.all(clients.map(exchange));
   const [one, other] = [viewer(), viewer()];
   connections.attribute(accepted[0]!, one);
   expect(() => connections.attribute(accepted[1]!, one)).toThrow(/connections open/);
+  expect(counted).toEqual(['token-limit']);
   connections.attribute(accepted[0]!, other);
   connections.attribute(accepted[1]!, one);
   expect([one.usage.connections, other.usage.connections]).toEqual([1, 1]);

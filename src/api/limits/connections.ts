@@ -5,6 +5,7 @@ import type { Server, Socket } from 'node:net';
 import { permits } from '../../access/index.ts';
 import { addressBlockOf } from './address-block.ts';
 import type { CallerState } from '../authenticate.ts';
+import type { CloseReason, CountClosed } from './close-reasons.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from '../problem.ts';
 import type { Usage } from './usage.ts';
@@ -36,14 +37,17 @@ type Tracked = Socket & { [CONNECTION]?: Connection };
 
 export class Connections {
   readonly #limits: ConnectionLimits;
+  readonly #countClosed: CountClosed;
   readonly #all = new Set<Connection>();
   /** Oldest first. */
   readonly #anonymous = new Set<Connection>();
   readonly #anonymousByBlock = new Map<string, Set<Connection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
   readonly #handshaking = new Map<string, Connection>();
-  constructor(limits: ConnectionLimits) {
+
+  constructor(limits: ConnectionLimits, countClosed: CountClosed) {
     this.#limits = limits;
+    this.#countClosed = countClosed;
   }
 
   track(server: Server, { isTls }: { readonly isTls: boolean }): void {
@@ -73,7 +77,7 @@ export class Connections {
     for (const connection of this.#all) {
       const { bytesRead, bytesWritten } = connection.socket;
       const bytes = bytesRead + bytesWritten;
-      if (bytes === connection.bytes) this.#cut(connection);
+      if (bytes === connection.bytes) this.#cut(connection, 'inactive');
       else connection.bytes = bytes;
     }
   }
@@ -83,9 +87,10 @@ export class Connections {
     const block = addressBlockOf(socket.remoteAddress ?? '');
     const here = this.#anonymousByBlock.get(block);
     // The oldest is closed: a client with a request has sent it by then, and the new one may be a known caller.
-    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here);
-    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous);
+    if (here !== undefined && here.size >= anonymousPerAddress) this.#evictFirst(here, 'address-limit');
+    if (this.#all.size >= connections) this.#evictFirst(this.#anonymous, 'connection-limit');
     if (this.#all.size >= connections + connectionsReservedForAdmins) {
+      this.#countClosed('none-left');
       socket.destroy();
       return undefined;
     }
@@ -118,22 +123,25 @@ export class Connections {
   #enforceLimits(connection: Connection, { caller, usage }: CallerState): void {
     const headers = { 'retry-after': '5', connection: 'close' };
     if (connection.isReserved && !permits(caller, 'admin')) {
+      this.#countClosed('reserved-for-admins');
       const detail = 'This server has as many connections open as it takes. Close some, or ask another server.';
       throw new HttpProblem({ status: 503, code: 'too-many-connections', detail, headers });
     }
     if (usage.connections < this.#limits.connectionsPerToken) return;
+    this.#countClosed('token-limit');
     const detail = `Your token has ${usage.connections} connections open, as many as one token may have. Use them again instead of opening new ones.`;
     throw new HttpProblem({ status: 429, code: 'too-many-connections', detail, headers });
   }
 
-  #evictFirst(connections: ReadonlySet<Connection>): void {
+  #evictFirst(connections: ReadonlySet<Connection>, reason: CloseReason): void {
     for (const connection of connections) {
-      this.#cut(connection);
+      this.#cut(connection, reason);
       return;
     }
   }
 
-  #cut(connection: Connection): void {
+  #cut(connection: Connection, reason: CloseReason): void {
+    this.#countClosed(reason);
     this.#release(connection);
     connection.socket.destroy();
   }

@@ -16,7 +16,9 @@ import {
 } from '../../access/index.ts';
 import { idOf, valueOf, type Refusal } from '../../fleet/index.ts';
 import {
+  answerFromMemo,
   endInSlices,
+  memoOf,
   recoverHosts,
   SCALE_IN,
   preparableWrite,
@@ -119,7 +121,7 @@ function datastore(): Route {
     scansFleet: () => true,
     handle: ({ caller, headersOnly }, { journal: { fleet } }) => {
       const hosts = headersOnly === true ? [] : listVisibleHosts(fleet, caller);
-      const all = () => ({
+      const renderDatastore = () => ({
         'ietf-restconf:data': {
           'ietf-yang-library:yang-library': yangLibrary(),
           'network-topology:network-topology': { topology: [topologyOf(hosts)] },
@@ -127,7 +129,7 @@ function datastore(): Route {
         },
       });
       // Of the whole of it, so the revision of the fleet (section 3.4.1.2).
-      return { ...pieces(all), etag: fleet.revision };
+      return { ...pieces(renderDatastore), etag: fleet.revision };
     },
   });
 }
@@ -236,7 +238,13 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
           if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
           return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, redactorFor(caller, fleet))));
         },
-        answer: (made: ScaleInAnswer, { redactor }) => yang(outputOf(made, limitExplain(explain, redactor))),
+        answer: (made: ScaleInAnswer, { redactor }) => {
+          const memo = memoOf(made, operation);
+          const rendered = yang(outputOf(made, limitExplain(explain, redactor)));
+          return memo === undefined ? rendered : { ...rendered, memo };
+        },
+        recompose: ({ memo, operation: started, redactor }) =>
+          yang(outputOf(answerFromMemo(memo, hosts, started), limitExplain(explain, redactor))),
       }));
     },
   });

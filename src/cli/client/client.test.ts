@@ -43,7 +43,8 @@ describe('the client', () => {
 
   test('a-server-without-a-holder-is-given-the-time-it-asks-for', async () => {
     const { client, requests } = await startServer((_, response, nth) => {
-      if (nth === 1) json(response, 503, { code: 'no-holder', detail: 'Nobody decides.' }, { 'retry-after': '0' });
+      if (nth === 1)
+        json(response, 503, { code: 'no-holder', detail: 'No server holds the lease.' }, { 'retry-after': '0' });
       else json(response, 200, {});
     });
     await client.write('PUT', '/x');
@@ -53,9 +54,9 @@ describe('the client', () => {
 
   test('retries-end-when-the-time-is-over, with what the server said last', async () => {
     const refuse: Answer = (_, response) =>
-      json(response, 503, { code: 'no-holder', detail: 'Nobody decides.' }, { 'retry-after': '1' });
+      json(response, 503, { code: 'no-holder', detail: 'No server holds the lease.' }, { 'retry-after': '1' });
     const { client } = await startServer(refuse, 500);
-    await expect(client.get('/x')).rejects.toMatchObject({ exitCode: 1, message: 'Nobody decides.' });
+    await expect(client.get('/x')).rejects.toMatchObject({ exitCode: 1, message: 'No server holds the lease.' });
   });
 
   test('lost-answers-without-end-are-a-server-that-cannot-be-reached', async () => {
@@ -106,7 +107,7 @@ describe('a server that does not answer in time', () => {
 
   test('a write may have been done', async () => {
     const { client } = await startServer(silent, 50);
-    const message = /What was asked for may be done all the same: look before you repeat it\.$/;
+    const message = /It may have been carried out all the same: look before you repeat it\.$/;
     await expect(client.write('POST', '/x')).rejects.toMatchObject({
       exitCode: 3,
       message: expect.stringMatching(message) as string,
@@ -141,7 +142,7 @@ describe('a server that cannot be reached', () => {
   test.each<[string, string]>([
     ['ECONNREFUSED', 'nothing listens there. Start one with "muster demo" or "muster serve"'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'what listens there does not speak TLS; with http:// it may answer.'],
-  ])('nobody answers: %s', (code, words) => {
+  ])('no server answers: %s', (code, words) => {
     expect(failed(code)).toContain(`No Muster server answers at https://m1:7070: ${words}`);
   });
 });

@@ -159,7 +159,7 @@ export class Client {
   #unreachable(error: unknown, method: Method): unknown {
     if (error instanceof Failure) return error;
     if (error instanceof Error && error.name === 'TimeoutError') {
-      const done = method === 'GET' ? '' : ' What was asked for may be done all the same: look before you repeat it.';
+      const done = method === 'GET' ? '' : ' It may have been carried out all the same: look before you repeat it.';
       const message = `The server at ${this.server} did not answer within ${this.#options.timeoutMs / 1000} s. Give it longer with --request-timeout.${done}`;
       return new Failure(EXIT.unreachable, message, { cause: error });
     }

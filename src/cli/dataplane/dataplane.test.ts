@@ -83,7 +83,7 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
     expect(JSON.parse(out)).toEqual(DIFFERENT);
   });
 
-  test('is-told-what-an-agent-is-told', async () => {
+  test('takes-the-options-of-an-agent', async () => {
     const calls: object[] = [];
     const words = [
       ...DIFF,

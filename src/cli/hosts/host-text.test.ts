@@ -32,7 +32,7 @@ test.each<[Omit<AgentCertificate, 'host'>, string | undefined]>([
     'expired 2030-01-14 00:00 UTC (1d ago); its renewal is overdue: the log of the agent says why',
   ],
   [{ state: 'none' }, 'none: the agent showed none'],
-  [{ state: 'not-seen' }, 'not seen: the agent has not asked since this server decides'],
+  [{ state: 'not-seen' }, 'not seen: the agent has not polled since this server holds the lease'],
   [{ state: 'off' }, undefined],
 ])('the certificate of an agent, for people: %j', (certificate, text) => {
   expect(certificateText({ host: 'c1', ...certificate }, NOW_MS)).toBe(text);

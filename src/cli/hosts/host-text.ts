@@ -71,7 +71,7 @@ export function certificateText({ state, expiresAtMs }: AgentCertificate, nowMs:
     case 'none':
       return 'none: the agent showed none';
     case 'not-seen':
-      return 'not seen: the agent has not asked since this server decides';
+      return 'not seen: the agent has not polled since this server holds the lease';
     case 'off':
       return undefined;
   }

@@ -142,7 +142,7 @@ async function certificateFacts(session: Session, { id }: Host): Promise<Facts> 
     return [['Certificate', certificateText(shown, session.nowMs())]];
   } catch (error) {
     if (!(error instanceof ApiRefusal)) throw error;
-    return error.status === 404 ? [] : [['Certificate', 'not known: no server that decides can be asked now']];
+    return error.status === 404 ? [] : [['Certificate', 'not known: no server holds the lease now']];
   }
 }
 

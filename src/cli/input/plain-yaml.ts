@@ -40,18 +40,19 @@ const PLAIN_TAGS = new Set(
 
 export function readYaml(text: string): ReadYaml {
   const lines = new LineCounter();
-  const at = (offset: number | undefined): Place => lines.linePos(offset ?? 0);
+  const placeAt = (offset: number | undefined): Place => lines.linePos(offset ?? 0);
   const deep = findTooDeep(text);
   if (deep !== undefined) return { kind: 'unusable', at: locate(text, deep), problem: tooDeepText() };
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined) {
-    if (error.code === 'RESOURCE_EXHAUSTION') return { kind: 'unusable', at: at(error.pos[0]), problem: tooDeepText() };
+    if (error.code === 'RESOURCE_EXHAUSTION')
+      return { kind: 'unusable', at: placeAt(error.pos[0]), problem: tooDeepText() };
     const problem = error.code === 'MULTIPLE_DOCS' ? 'a second document begins' : error.message;
-    return { kind: 'syntax', at: at(error.pos[0]), problem: withoutStop(problem) };
+    return { kind: 'syntax', at: placeAt(error.pos[0]), problem: withoutStop(problem) };
   }
   const found = problemIn(document);
-  if (found !== undefined) return { kind: found.kind, at: at(found.node?.range?.[0]), problem: found.problem };
+  if (found !== undefined) return { kind: found.kind, at: placeAt(found.node?.range?.[0]), problem: found.problem };
   // Counted above, with a limit of our own.
   return { kind: 'value', value: document.toJS({ maxAliasCount: -1 }) as unknown };
 }
@@ -139,17 +140,17 @@ function largeReference(document: Document.Parsed): YamlFinding | undefined {
   };
   const sizeOf = (node: unknown): number => {
     if (isPair(node)) return sizeOf(node.key) + sizeOf(node.value);
-    if (isAlias(node)) return checked(node, sizeOfAlias(node));
+    if (isAlias(node)) return limitSize(node, sizeOfAlias(node));
     if (!isCollection(node)) return 1;
     const known = sizes.get(node);
     if (typeof known === 'number') return known;
     sizes.set(node, 'under way');
     let size = 1;
-    for (const item of node.items) size = checked(isMap(node) ? undefined : (item as Node), size + sizeOf(item));
+    for (const item of node.items) size = limitSize(isMap(node) ? undefined : (item as Node), size + sizeOf(item));
     sizes.set(node, size);
     return size;
   };
-  const checked = (node: Node | undefined, size: number): number => {
+  const limitSize = (node: Node | undefined, size: number): number => {
     if (size <= NODES_MAX) return size;
     const problem = `with every reference (*name) written out it has more than ${NODES_MAX} values; write less, or split it`;
     if (node !== undefined && isAlias(node)) found ??= { kind: 'unusable', node, problem };

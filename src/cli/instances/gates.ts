@@ -23,7 +23,7 @@ export function gatesCommand(cli: Cli): Command {
 
 export function gateFacts({ minimumVersion, create, bind, credentials, path }: Gates): Facts {
   return [
-    ['Lowest version', minimumVersion === 0 ? '0: no host has told its version yet' : String(minimumVersion)],
+    ['Lowest version', minimumVersion === 0 ? '0: no host has reported its version yet' : String(minimumVersion)],
     ['Early create', gateText(create)],
     ['Early bind', gateText(bind)],
     ['Credentials', credentials ? 'present' : 'missing: networks that need some take the old way'],

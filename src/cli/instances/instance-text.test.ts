@@ -212,5 +212,5 @@ describe('gates', () => {
     `));
 
   test('unknown-before-a-host-is-chosen', () =>
-    expect(renderFacts(gateFacts(gates(0, [0, 0])), plain)).toContain('0: no host has told its version yet'));
+    expect(renderFacts(gateFacts(gates(0, [0, 0])), plain)).toContain('0: no host has reported its version yet'));
 });

@@ -82,7 +82,7 @@ function createInstances(cli: Cli): Command {
     const { operation: id, instances } = created;
     const { count = 1 } = options;
     if (instances.length < count) {
-      session.note(`Only ${instances.length} of ${count} find a place; "muster instances preview" tells why.`);
+      session.note(`Only ${instances.length} of ${count} find a place; "muster instances preview" says why.`);
     }
     if (options.wait === true) return waitForBuild(session, created, options);
     return reportStarted(session, { id, what: `${countText(instances)} being built`, answer: created }, options);
@@ -153,7 +153,7 @@ function previewInstances(cli: Cli): Command {
     const { count, placed, places, report } = preview;
     await session.reportDone(preview, `${placed} of ${count} would find a host.`);
     if (session.output === 'table') {
-      if (places === undefined) session.note('On which hosts is told to operators.');
+      if (places === undefined) session.note('Only operators are shown the hosts.');
       else if (places.length > 0) session.terminal.out(`\n${renderTable(places, PLACE_COLUMNS, session.paint)}`);
       if (report !== undefined) session.terminal.out(`\n${reportText(report, session.paint)}`);
     }

@@ -203,7 +203,7 @@ function rebalance(cli: Cli): Command {
       return EXIT.ok;
     }
     if (session.output === 'table') await session.writeList(moves, MOVES, '');
-    if (more) session.note('More can be evened out when these are done: ask again then.');
+    if (more) session.note('More can be moved when these are done: repeat the command then.');
     return reportStarted(session, { id: operation, what: `${moves.length} handovers have begun`, answer }, options);
   });
 }

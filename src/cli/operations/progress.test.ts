@@ -68,7 +68,7 @@ describe('progress', () => {
     expect(countsText({ ...NONE, failed: 2, cancelled: 1 })).toBe('0/3 done, 2 failed, 1 cancelled');
   });
 
-  test('plain-lines-are-told-once, and again when they change', () => {
+  test('plain-lines-are-printed-once, and again when they change', () => {
     const progress = new PlainProgress();
     const first = { operation: operation(), stuckItems: [item('c3')] };
     expect(progress.lines(first)).toEqual([
@@ -78,9 +78,9 @@ describe('progress', () => {
     expect(progress.lines(first)).toEqual([]);
     const other = {
       operation: operation(),
-      stuckItems: [item('c3', { sentence: 'The agent of host c3 is not heard.' })],
+      stuckItems: [item('c3', { sentence: 'The agent of host c3 is not connected.' })],
     };
-    expect(progress.lines(other)).toEqual(['  c3 waiting: The agent of host c3 is not heard.']);
+    expect(progress.lines(other)).toEqual(['  c3 waiting: The agent of host c3 is not connected.']);
     const ended = { operation: operation({ state: 'succeeded', counts: { ...NONE, done: 3 } }), stuckItems: [] };
     expect(progress.lines(ended)).toEqual(['op-1 succeeded: 3/3 done']);
   });

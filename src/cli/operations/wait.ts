@@ -136,8 +136,8 @@ async function fetchProgress({ client }: Session, id: string): Promise<Operation
   const path = `/api/v1/operations/${encodeURIComponent(id)}`;
   const operation = await client.get<Operation>(path);
   const { waiting, failed } = operation.counts;
-  const of = (state: string, count: number): Promise<Item[]> =>
+  const listItems = (state: string, count: number): Promise<Item[]> =>
     count === 0 ? Promise.resolve([]) : client.list<Item>(`${path}/items`, { state }, STUCK_ITEMS_MAX);
-  const [failedItems, waitingItems] = await Promise.all([of('failed', failed), of('waiting', waiting)]);
+  const [failedItems, waitingItems] = await Promise.all([listItems('failed', failed), listItems('waiting', waiting)]);
   return { operation, stuckItems: [...failedItems, ...waitingItems] };
 }

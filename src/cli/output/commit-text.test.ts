@@ -30,7 +30,7 @@ describe('commits as text', () => {
     `);
   });
 
-  test('fields that changed are told with what they were', () => {
+  test('fields that changed are shown with what they were', () => {
     const fields = [
       { field: '/zone', from: 'a', to: 'b' },
       { field: '/disabled', to: { reason: 'fan', by: 'x', atMs: 1 } },

@@ -31,7 +31,7 @@ describe('spans of time', () => {
     [3 * H, '3h'],
     [50 * H, '2d 2h'],
     [24 * 30 * H, '30d'],
-  ])('%i ms is told as %s', (ms, text) => expect(durationText(ms)).toBe(text));
+  ])('%i ms is printed as %s', (ms, text) => expect(durationText(ms)).toBe(text));
 
   test('before-and-after', () => {
     expect(relativeTime(0, 5 * 60_000)).toBe('5m ago');

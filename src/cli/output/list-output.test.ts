@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { showPages } from './list-output.ts';
-import { Session, type OutputForm } from '../session.ts';
-import type { Terminal } from './terminal.ts';
+import type { OutputForm } from '../session.ts';
+import { TestSession } from './session-fixture.ts';
 
 interface Row {
   readonly name: string;
@@ -18,24 +18,9 @@ async function* pagesOf(...pages: readonly (readonly Row[])[]): AsyncGenerator<r
 }
 
 async function shown(output: OutputForm, ...pages: readonly (readonly Row[])[]): Promise<string> {
-  let text = '';
-  const write = (more: string): void => {
-    text += more;
-  };
-  const terminal: Terminal = {
-    env: {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    columns: () => 80,
-    input: () => Promise.resolve(new Uint8Array()),
-    interruptSignal: () => new AbortController().signal,
-    out: write,
-    err: write,
-  };
-  const options = { output, color: false, data: 'data', requestTimeout: 10_000 };
-  const session = new Session(terminal, options, { version: '1', isDataGiven: true });
+  const session = new TestSession({ output });
   await showPages(session, pagesOf(...pages), { columns: COLUMNS, empty: 'No rows.', what: 'rows' });
-  return text;
+  return session.written.out + session.written.err;
 }
 
 const [one, two, three] = [{ name: 'a' }, { name: 'b', note: 'x\ny' }, { name: 'long-name' }];
@@ -58,5 +43,32 @@ describe('lists in pages', () => {
       ['NAME  NOTE', 'a     -', 'b     x y', 'long-name  -', 'a          -', ''].join('\n'),
     );
     expect(await shown('table', [])).toBe('No rows.\n');
+  });
+});
+
+describe('progress of a list', () => {
+  /** What is noted while pages of one row each come after so many milliseconds. */
+  async function notesOf(waitsMs: readonly number[], outIsTerminal = false): Promise<string> {
+    const session = new TestSession({ outIsTerminal });
+    async function* pages(): AsyncGenerator<readonly Row[], void> {
+      for (const waitMs of waitsMs) {
+        session.clockMs += waitMs;
+        yield [{ name: 'a' }];
+      }
+    }
+    await showPages(session, pages(), { columns: COLUMNS, empty: 'No rows.', what: 'hosts' });
+    return session.written.err;
+  }
+
+  test('a-list-that-takes-less-than-two-seconds-says-nothing-of-itself', async () => {
+    expect(await notesOf([500, 500, 999])).toBe('');
+  });
+
+  test('a-longer-one-says-how-many-came-every-two-seconds-and-not-with-every-page', async () => {
+    expect(await notesOf([1999, 1, 1, 1998, 1, 5000])).toBe('2 hosts so far\n5 hosts so far\n6 hosts so far\n');
+  });
+
+  test('on-a-terminal-the-rows-themselves-show-it', async () => {
+    expect(await notesOf([5000, 5000], true)).toBe('');
   });
 });

@@ -1,10 +1,8 @@
 // Lists that are shown as they arrive, page by page: a hundred thousand rows need neither the memory nor the wait for all of
 // them. What is written is one table, one JSON array or one YAML sequence, however many pages it came in.
 import type { Session } from '../session.ts';
+import { ProgressNote } from './progress-note.ts';
 import { TableWriter, type Column } from './table.ts';
-
-/** After this wait, progress is shown. */
-const PROGRESS_INTERVAL_MS = 2000;
 
 export interface ListLayout<R> {
   readonly columns: readonly Column<R>[];
@@ -20,12 +18,12 @@ export async function showPages<R>(
   { columns, empty, what }: ListLayout<R>,
 ): Promise<void> {
   const writer = writerFor(session, columns);
-  const progress = new ListProgress(session, what);
+  const progress = new ProgressNote(session);
   let count = 0;
   for await (const page of pages) {
     if (page.length > 0) await writer.rows(page);
     count += page.length;
-    progress.report(count);
+    progress.report(() => `${count} ${what} so far`);
   }
   if (count === 0 && session.output === 'table') session.note(empty);
   else writer.end();
@@ -78,25 +76,5 @@ class JsonArrayWriter<R> implements RowsWriter<R> {
 
   end(): void {
     this.#write(this.#isEmpty ? '[]\n' : '\n]\n');
-  }
-}
-
-/** Says now and then how far it is; on a terminal the rows themselves show it. */
-class ListProgress {
-  readonly #session: Session;
-  readonly #what: string;
-  #nextMs: number;
-
-  constructor(session: Session, what: string) {
-    this.#session = session;
-    this.#what = what;
-    this.#nextMs = session.nowMs() + PROGRESS_INTERVAL_MS;
-  }
-
-  report(count: number): void {
-    const nowMs = this.#session.nowMs();
-    if (nowMs < this.#nextMs || this.#session.terminal.outIsTerminal) return;
-    this.#nextMs = nowMs + PROGRESS_INTERVAL_MS;
-    this.#session.note(`${count} ${this.#what} so far`);
   }
 }

@@ -66,7 +66,7 @@ describe('what became of each host', () => {
     expect(resultLines(verb, result)).toEqual(lines);
   });
 
-  test('ten-blockers-are-told-and-the-rest-counted', () => {
+  test('ten-blockers-are-reported-and-the-rest-counted', () => {
     const blockers = Array.from({ length: 12 }, (_, at) => ({ code: 'lives-here', sentence: `${at}` }));
     expect(resultLines('end', { host: 'c1', result: 'blocked', blockers })).toHaveLength(12);
     expect(resultLines('end', { host: 'c1', result: 'blocked', blockers }).at(-1)).toBe('  and 2 more');
@@ -108,7 +108,7 @@ describe('how a host stands', () => {
     expect(hostLine(shown)).toBe(line);
   });
 
-  test('nothing-is-told-as-nothing', () => {
+  test('nothing-is-printed-as-nothing', () => {
     expect(leftText({})).toBe('nothing');
   });
 });
@@ -117,7 +117,7 @@ describe('a wait', () => {
   const operations = [{ id: 'op-1', state: 'running', title: 'scale in 2 hosts' }];
   const seen = (...hosts: readonly HostProgress[]) => ({ operations, hosts, startedMs: 0 });
 
-  test('is-told-to-pipes-when-something-is-new', () => {
+  test('is-printed-to-pipes-when-something-is-new', () => {
     const news = new ScaleInChanges();
     const full = host('c1', { left: { instances: 2 } });
     expect(news.lines(seen(full, host('c2')))).toEqual([
@@ -151,7 +151,7 @@ test('only-hosts-that-are-empty-are-named-for-removal', () => {
   expect(emptyText([])).toBeUndefined();
 });
 
-test('peers-that-have-something-to-clean-are-told-the-first-of-them-and-counted', () => {
+test('peers-that-have-something-to-clean-are-listed-the-first-of-them-and-counted', () => {
   const linesOf = (count: number, inAll = count) => {
     const pending = Array.from({ length: count }, (_, nth) => ({ peer: `p${nth}`, host: 'c1', sinceMs: 0 }));
     return cleanUpLines({ pending, inAll }, 5000);

@@ -295,7 +295,7 @@ describe('compile: source NAT by role', () => {
   test.each([
     ['no-next-hop', { via: undefined }, 'edge'],
     ['next-hop-unresolved', {}, '198.51.100.1'],
-  ] as const)('%s: nothing leaves, and it is told', (reason, facts, what) => {
+  ] as const)('%s: nothing leaves, and it is reported', (reason, facts, what) => {
     const { via, ...rest } = nat({ ...AT_C1 });
     const service = 'via' in facts ? rest : { ...rest, ...(via !== undefined && { via }) };
     const compiled = compile(view({ services: [service] }), { nextHop: () => undefined });
@@ -325,7 +325,7 @@ describe('compile: the switch as a whole', () => {
     expect(contents).toEqual({ flows: [], groups: [], tunnels: [], externalIds: {} });
   });
 
-  test('two-owners-of-one-match-are-told-and-the-first-has-it', () => {
+  test('two-owners-of-one-match-are-reported-and-the-first-has-it', () => {
     const twice = compile(view({ services: [nat(), nat({ id: 'nat:other' })] }));
     expect(twice.gaps.map(({ reason, owner }) => `${reason} ${owner.id}`)).toContain('match-conflict nat:other');
   });

@@ -1,4 +1,4 @@
-// What is compiled so that the loss of a designated host needs nobody's decision: who watches whom, and where packets go then.
+// What is compiled so that the loss of a designated host needs no decision of a server: who watches whom, and where packets go then.
 import { describe, expect, test } from 'vitest';
 import { responderConfigOf } from '../responder/responder-config.ts';
 import { compile, type CompileResult } from './compile.ts';
@@ -30,7 +30,7 @@ const to = (address: string): string =>
   `load:0->NXM_OF_IN_PORT[] set_field:0x2000->tun_id set_field:${address}->tun_dst output:"muster-tun"`;
 
 describe('where packets go when the designated host is lost', () => {
-  test('others-send-to-the-standby, and-to-the-designated-host-when-they-hear-nobody', () => {
+  test('others-send-to-the-standby, and-to-the-designated-host-when-BFD-to-both-is-down', () => {
     expect(groupsOf(compiled(WATCHED))).toEqual([
       [
         'fast-failover',
@@ -65,10 +65,10 @@ describe('where packets go when the designated host is lost', () => {
   });
 
   test.each<readonly [string, Partial<ServiceView>, (peer: string) => boolean]>([
-    ['who-was-never-heard-may-just-not-have-begun: designated', WATCHED, (peer) => peer !== 'c2'],
-    ['who-was-never-heard-may-just-not-have-begun: standby', WATCHED, (peer) => peer !== 'c3'],
+    ['whose-BFD-was-never-up-may-just-not-have-begun: designated', WATCHED, (peer) => peer !== 'c2'],
+    ['whose-BFD-was-never-up-may-just-not-have-begun: standby', WATCHED, (peer) => peer !== 'c3'],
     ['without-a-standby', { designated: C2 }, () => true],
-    ['the-standby-has-not-heard-the-designated-host-yet', HERE_STANDBY, () => false],
+    ['BFD-of-the-standby-to-the-designated-host-is-not-up-yet', HERE_STANDBY, () => false],
   ])('nothing-is-watched: %s', (_name, facts, hasBfd) => {
     expect(groupsOf(compiled(facts, hasBfd))).toEqual([['indirect', [to('172.16.0.2')]]]);
   });

@@ -88,7 +88,7 @@ export interface CompileContext {
 }
 
 export interface Hop {
-  /** Undefined when it has none: then a gap is reported, or there is nobody to send to. */
+  /** Undefined when it has none: then a gap is reported, or there is no peer to send to. */
   readonly address: string | undefined;
   readonly gaps: readonly Gap[];
 }

@@ -61,18 +61,18 @@ interface DomainGateway {
 /** What an instance sends to its gateway is routed. Router solicitations for IPv6 are answered by the agent. */
 function gatewayFlows({ key: router, subnets }: RouterView, { key, mac }: DomainGateway): FlowDraft[] {
   const metadata = hex(key);
-  const routed = (is: 'ip' | 'ipv6'): FlowDraft => ({
+  const routeFlow = (is: 'ip' | 'ipv6'): FlowDraft => ({
     table: TABLE.ingress,
     priority: 40,
     match: formatMatch({ is, metadata, dl_dst: mac }),
     actions: formatActions(setField('reg0', hex(router)), resubmit(TABLE.route)),
     reason: 'to-gateway',
   });
-  if (!subnets.some(({ cidr }) => isIpv6(cidr))) return [routed('ip')];
+  if (!subnets.some(({ cidr }) => isIpv6(cidr))) return [routeFlow('ip')];
   const match = formatMatch({ is: 'icmp6', metadata, icmpv6_type: 133 });
   return [
-    routed('ip'),
-    routed('ipv6'),
+    routeFlow('ip'),
+    routeFlow('ipv6'),
     {
       table: TABLE.ingress,
       priority: 60,
@@ -147,14 +147,14 @@ function subnetFlows(
 ): FlowDraft[] {
   const metadata = hex(context.domains.get(domain) ?? 0);
   const reg0 = hex(key);
-  const nobody: FlowDraft = {
+  const unknownNeighbour: FlowDraft = {
     table: TABLE.route,
     priority: 50,
     match: formatMatch({ ...matchDestination(cidr), reg0 }),
     actions: formatActions(),
     reason: 'route-unassigned-address',
   };
-  if (gateway === undefined) return [nobody];
+  if (gateway === undefined) return [unknownNeighbour];
   const echo = isIpv6(gateway)
     ? ({ is: 'icmp6', reg0, ipv6_dst: gateway, icmpv6_type: 128 } as const)
     : ({ is: 'icmp', reg0, nw_dst: gateway, icmp_type: 8 } as const);
@@ -178,7 +178,7 @@ function subnetFlows(
       actions: formatActions(...echoReplyActions(gateway, mac)),
       reason: 'gateway-echo',
     },
-    nobody,
+    unknownNeighbour,
   ];
 }
 

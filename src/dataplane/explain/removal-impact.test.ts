@@ -1,4 +1,4 @@
-// With whom leaving hosts have tunnels, counted without looking at everybody, against a look at everybody.
+// With whom leaving hosts have tunnels, counted without looking at all hosts, compared with a count that does.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { fitHost, MODELS } from '../../election/election-fixture.ts';

@@ -48,7 +48,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'old: switched',
-    about: 'did them until now, and does what still reaches it while the others turn away',
+    about: 'provided the service until now, and still serves what reaches it while the others change to the new one',
     facts: { role: 'retiring', ...handover('switched') },
   },
   {
@@ -73,7 +73,7 @@ const SITUATIONS: readonly Situation[] = [
   },
   {
     name: 'new: draining',
-    about: 'does them, and asks the old host for replies that it does not know',
+    about: 'does them, and sends replies that it does not know to the old host',
     facts: { role: 'designated', designated: HERE, ...handover('draining') },
   },
 ];

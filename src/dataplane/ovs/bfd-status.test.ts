@@ -3,7 +3,7 @@ import { bfdPortName } from '../switch/derived-ids.ts';
 import { mapOf, type Row } from './ovsdb/value.ts';
 import { BfdStatus } from './bfd-status.ts';
 
-type SessionState = 'never' | 'heard' | 'lost';
+type SessionState = 'never' | 'up' | 'lost';
 
 /** The tables of a switch that listens for these peers. */
 function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name: string): ReadonlyMap<string, Row> } {
@@ -15,7 +15,7 @@ function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name
       name: bfdPortName(peer).slice(1, -1),
       options: mapOf({ remote_ip: '172.16.0.2' }),
       bfd: mapOf({ enable: 'true', min_tx: '100' }),
-      bfd_status: mapOf({ flap_count: state === 'never' ? '0' : '1', forwarding: String(state === 'heard') }),
+      bfd_status: mapOf({ flap_count: state === 'never' ? '0' : '1', forwarding: String(state === 'up') }),
     },
   ]);
   const tables: Readonly<Record<string, ReadonlyMap<string, Row>>> = {
@@ -27,15 +27,15 @@ function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name
 
 const NEITHER = { hasChanged: false, hasFirstUp: false };
 
-test('who-was-never-heard-is-not-missed, and-who-was-is', () => {
+test('whose-BFD-was-never-up-is-not-down, and-who-was-is', () => {
   const bfdStatus = new BfdStatus('br-int');
   expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([undefined, false]);
   expect(bfdStatus.update(tablesWith({ c2: 'never' }))).toEqual(NEITHER);
   expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([[], false]);
-  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: false, hasFirstUp: true });
+  expect(bfdStatus.update(tablesWith({ c2: 'up' }))).toEqual({ hasChanged: false, hasFirstUp: true });
   expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([[], true]);
-  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual(NEITHER);
+  expect(bfdStatus.update(tablesWith({ c2: 'up' }))).toEqual(NEITHER);
   expect(bfdStatus.update(tablesWith({ c2: 'lost' }))).toEqual({ hasChanged: true, hasFirstUp: false });
   expect([bfdStatus.downPeers(), bfdStatus.hasBeenUp('c2')]).toEqual([['c2'], true]);
-  expect(bfdStatus.update(tablesWith({ c2: 'heard' }))).toEqual({ hasChanged: true, hasFirstUp: false });
+  expect(bfdStatus.update(tablesWith({ c2: 'up' }))).toEqual({ hasChanged: true, hasFirstUp: false });
 });

@@ -29,7 +29,7 @@ export class BfdStatus {
     return this.#sessions.some((one) => one.peer === peer && one.hasBeenUp);
   }
 
-  /** Undefined when BFD is configured for nobody. */
+  /** Undefined when BFD is configured for no peer. */
   downPeers(): readonly string[] | undefined {
     if (this.#sessions.length === 0) return undefined;
     return this.#sessions.flatMap(({ peer, hasBeenUp, isUp }) => (hasBeenUp && !isUp ? [peer] : []));

@@ -26,11 +26,11 @@ function tablesWith(ports: Readonly<Record<string, number>>): {
 
 test('ports-have-the-names-that-flows-have-for-them', () => {
   const ports = new BridgePorts(PLAN);
-  expect([ports.number('mp1'), ports.name(1), ports.all()]).toEqual([undefined, undefined, []]);
+  expect([ports.number('mp1'), ports.name(1), ports.names()]).toEqual([undefined, undefined, []]);
   ports.update(tablesWith({ 'br-int': 65534, mp1: 1, eth1: 2 }));
   expect([ports.number('mp1'), ports.number('muster-ext'), ports.number('eth1')]).toEqual([1, 2, undefined]);
   expect([ports.name(1), ports.name(2), ports.name(9)]).toEqual(['mp1', 'muster-ext', undefined]);
-  expect(ports.all()).toEqual(['mp1', 'muster-ext']);
+  expect(ports.names()).toEqual(['mp1', 'muster-ext']);
 });
 
 test('they-are-looked-up-once-for-each-change', () => {

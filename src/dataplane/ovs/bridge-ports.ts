@@ -27,18 +27,18 @@ export class BridgePorts implements PortNames {
   }
 
   number(name: string): number | undefined {
-    return this.#look().numbers.get(name);
+    return this.#readTable().numbers.get(name);
   }
 
   name(number: number): string | undefined {
-    return this.#look().names.get(number);
+    return this.#readTable().names.get(number);
   }
 
-  all(): readonly string[] {
-    return [...this.#look().numbers.keys()];
+  names(): readonly string[] {
+    return [...this.#readTable().numbers.keys()];
   }
 
-  #look(): PortTable {
+  #readTable(): PortTable {
     return (this.#known ??= this.#tables === undefined ? NONE : readPortTable(this.#tables, this.#plan));
   }
 }

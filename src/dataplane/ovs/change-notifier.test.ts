@@ -12,7 +12,7 @@ function opened(): { notices: ChangeNotifier; timesNotified: () => number } {
 
 const refused = (): Promise<never> => Promise.reject(new Error('gone'));
 
-test('what-others-change-is-told-at-once', async () => {
+test('what-others-change-is-reported-at-once', async () => {
   const { notices, timesNotified: countNotices } = opened();
   notices.recordChange();
   expect(countNotices()).toBe(1);
@@ -29,7 +29,7 @@ test('what-we-change-and-read-back-is-no-news, what-comes-after-is', async () =>
   expect(countNotices()).toBe(1);
 });
 
-test('what-is-lost-with-a-switch-is-told-whatever-goes-on', async () => {
+test('what-is-lost-with-a-switch-is-reported-whatever-goes-on', async () => {
   const { notices, timesNotified: countNotices } = opened();
   await notices.trackApply(async () => notices.notify());
   expect(countNotices()).toBe(1);
@@ -51,13 +51,13 @@ test.each<readonly [string, (notices: ChangeNotifier) => Promise<unknown>]>([
       return notices.trackRead(refused);
     },
   ],
-])('%s is told: nobody knows what is there', async (_name, fails) => {
+])('%s is reported: what is there is unknown', async (_name, fails) => {
   const { notices, timesNotified: countNotices } = opened();
   await expect(fails(notices)).rejects.toThrow('gone');
   expect(countNotices()).toBe(1);
 });
 
-test('nobody-is-told-who-does-not-listen-any-more', () => {
+test('a-listener-that-unsubscribed-is-not-called', () => {
   const notices = new ChangeNotifier();
   let times = 0;
   const stop = notices.subscribe(() => {

@@ -58,7 +58,7 @@ test('never: a flow is written before its turn to see what is in force', async (
     flow: { table, priority, match: '', actions, cookie: '4d55000000000001' },
   });
   const behind = flow(TABLE.conntrack, 10, 'resubmit(,35)');
-  // Alone, the one that drops would drop what the other lets go.
+  // Alone, the one that drops would drop what the other sends on.
   const together = [flow(TABLE.classify, 5, 'drop'), flow(TABLE.classify, 10, `ct(table=${TABLE.conntrack},zone=1)`)];
   const { log } = await made(EMPTY, [...together, behind]);
   expect(log.slice(0, 3)).toEqual([[behind], 'wait', together]);

@@ -23,7 +23,7 @@ async function tablesWith(interfaces: readonly Partial<InterfaceError>[]) {
 
 const OF_H3 = bfdInterfaceName('h3');
 
-test('a-bfd-port-that-could-not-be-opened-is-told-with-its-peer', async () => {
+test('a-bfd-port-that-could-not-be-opened-is-shown-with-its-peer', async () => {
   const tables = await tablesWith([{ name: bfdInterfaceName('h2') }, { name: OF_H3, error: 'File exists' }]);
   expect(findBfdPortErrors(tables, { bridge: 'br-int' })).toEqual([{ peer: 'h3', name: OF_H3, error: 'File exists' }]);
 });

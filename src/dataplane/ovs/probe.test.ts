@@ -23,7 +23,7 @@ async function probeWith(errors: Readonly<Record<string, string>>): Promise<Swit
   });
 }
 
-test('a-switch-that-could-not-open-its-uplinks-is-told-by-their-names', async () => {
+test('uplinks-that-a-switch-could-not-open-are-named', async () => {
   expect(await probeWith({ 'muster-tun': 'vxlan is missing' })).toEqual({
     code: 'interface-not-opened',
     message: 'it could not open muster-tun: vxlan is missing',

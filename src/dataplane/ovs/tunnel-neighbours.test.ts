@@ -46,7 +46,7 @@ describe('neighbours in the underlay', () => {
     expect(underlay.sleeps).toBe(10);
   });
 
-  test('who-only-asks-waits-for-nobody', async () => {
+  test('a-request-alone-waits-for-nothing', async () => {
     const underlay = new Underlay(['172.16.0.2'], false);
     await probeNeighbours(['172.16.0.2', '172.16.0.3'], underlay);
     expect([underlay.queried, underlay.sleeps]).toEqual([['172.16.0.3'], 0]);

@@ -25,13 +25,13 @@ export type ConntrackPacket =
   | { readonly kind: 'unseedable'; readonly code: 'mixed-addresses' | 'not-an-echo' };
 
 /** Unused addresses: the packet enters connection tracking and goes no further. */
-const NOBODY: LinkHeader = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
+const UNUSED_ADDRESSES: LinkHeader = { srcMac: '02:00:00:00:00:01', dstMac: '02:00:00:00:00:02' };
 const TTL = 64;
 const NOTHING = new Uint8Array();
 /** A window that later packets of the connection are unlikely to leave. */
 const WINDOW = 0xffff;
 
-export function buildConntrackPacket(connection: OriginalTuple, link: LinkHeader = NOBODY): ConntrackPacket {
+export function buildConntrackPacket(connection: OriginalTuple, link: LinkHeader = UNUSED_ADDRESSES): ConntrackPacket {
   const six = isIpv6(connection.src);
   const icmpOfOther = connection.protocol === 'icmp' ? six : connection.protocol === 'icmp6' && !six;
   if (six !== isIpv6(connection.dst) || icmpOfOther) return { kind: 'unseedable', code: 'mixed-addresses' };

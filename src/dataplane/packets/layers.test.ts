@@ -145,7 +145,7 @@ describe('IPv4', () => {
     ['the first fragment', '4500 0014 0000 2000 4011 0000 c0a80001 c0a800c7', 'fragment'],
     ['the last fragment', '4500 0014 0000 0003 4011 0000 c0a80001 c0a800c7', 'fragment'],
     ['from a group', '4500 0014 0000 0000 4011 0000 e0000001 c0a800c7', 'bad-address'],
-    ['from everybody', '4500 0014 0000 0000 4011 0000 ffffffff c0a800c7', 'bad-address'],
+    ['from-the-broadcast-address', '4500 0014 0000 0000 4011 0000 ffffffff c0a800c7', 'bad-address'],
   ])('%s', (_name, text, code) => {
     const octets = hex(text);
     if (text.includes('4011 0000')) octets.set([checksum(octets) >> 8, checksum(octets) & 255], 10);

@@ -24,7 +24,7 @@ const RA = '86000000 40c00708 00000000 00000000';
 const SOURCE = '0101020000000001';
 
 describe('what is read', () => {
-  test('an advertisement of a router, with options that nobody here reads', () => {
+  test('an advertisement of a router, with options that are not read here', () => {
     const prefix = '030440c0 00278d00 00093a80 00000000 20010db8000000000000000000000000';
     const rdnss = `19030000 00000e10 ${TARGET}`;
     const text = `${RA} ${SOURCE} 0501000000000578 ${prefix} ${rdnss} 0e01a1b2c3d4e5f6`;
@@ -63,7 +63,7 @@ describe('what is read', () => {
     ['of three octets', packet('870000', HERE), 'truncated'],
     ['cut short', packet(NS.slice(0, -2), HERE), 'truncated'],
     ['for a group', packet(`87000000 00000000 ff02${TARGET.slice(4)}`, HERE), 'bad-address'],
-    ['from nowhere to somebody', packet(NS, { src: '::', dst: 'fe80::2' }), 'bad-address'],
+    ['unspecified to unicast', packet(NS, { src: '::', dst: 'fe80::2' }), 'bad-address'],
     ['from nowhere with a sender', packet(`${NS} ${SOURCE}`, { src: '::', dst: 'ff02::1:ff00:1' }), 'bad-address'],
     [
       'for a router, from nowhere with a sender',
@@ -72,7 +72,7 @@ describe('what is read', () => {
     ],
     ['of a router from afar', packet(RA, { src: '2001:db8::1', dst: 'ff02::1' }), 'bad-address'],
     [
-      'asked for, to everybody',
+      'solicited, to all nodes',
       packet(`88000000 60000000 ${TARGET}`, { src: 'fe80::1', dst: 'ff02::1' }),
       'bad-address',
     ],

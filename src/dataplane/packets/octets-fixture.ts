@@ -36,7 +36,7 @@ export const anyPort: fc.Arbitrary<number> = fc.nat(0xffff);
 export const anyNumber: fc.Arbitrary<number> = fc.nat(0xffff_ffff);
 const octet = fc.nat(255);
 
-/** Of somebody: not of a group. */
+/** Unicast. */
 export const anyMac: fc.Arbitrary<string> = fc
   .tuple(octet, octet, octet, octet, octet, octet)
   .map(([first, ...rest]) => [first & 0xfe, ...rest].map((each) => each.toString(16).padStart(2, '0')).join(':'));

@@ -18,7 +18,7 @@ describe('announcements', () => {
   test.each([
     ['a router', true],
     ['an instance', false],
-  ])('of an address of IPv6 go to everybody and replace what was known: of %s', (_name, router) => {
+  ])('of an address of IPv6 go to all nodes and replace what was known: of %s', (_name, router) => {
     const frames = announcementFrames({ ip: '2001:db8::7', mac: MAC, router }).map(decodeNdFrame);
     expect(frames).toMatchObject([
       {
@@ -31,7 +31,7 @@ describe('announcements', () => {
 });
 
 describe('when', () => {
-  /** The times at which somebody who looks at these times announces. */
+  /** The times at which a responder that is called at these times announces. */
   function announcedAt(looks: readonly number[]): number[] {
     let announcing: AnnouncementState = { sinceMs: 1000, sent: 0 };
     return looks.filter((nowMs) => {

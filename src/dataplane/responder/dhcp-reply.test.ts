@@ -77,7 +77,7 @@ describe('what is in it', () => {
     expect(said).toEqual({ 53: '06', 54: '0a000002', 61: '0102' });
   });
 
-  test('a relay hears of a refusal with the flag that makes it tell everybody', () => {
+  test('a relay gets a refusal with the flag that makes it broadcast it', () => {
     const fields = { giaddr: '10.0.0.9' };
     const frame = encodeRequest('request', { fields, options: [requestedOption('10.0.0.12')], srcMac: RELAY });
     expect(decodeReply(answerDhcp(frame, KNOWN)).message).toMatchObject({

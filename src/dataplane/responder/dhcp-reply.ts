@@ -126,12 +126,12 @@ function fitOptions(context: ReplyContext, first: readonly Option[], type: Reply
   const maximum = Math.max(maximumSizeIn(options) ?? SMALLEST_MAXIMUM, SMALLEST_MAXIMUM);
   let room =
     Math.min(maximum, Math.max(context.subnet.mtu, SMALLEST_MAXIMUM)) - DHCP_OVERHEAD - sizeOf([...first, ...last]);
-  const taken = (type === 'nak' ? [] : settings(context)).filter((option) => {
+  const fitting = (type === 'nak' ? [] : settings(context)).filter((option) => {
     const fits = sizeOf([option]) <= room;
     if (fits) room -= sizeOf([option]);
     return fits;
   });
-  return [...first, ...taken, ...last];
+  return [...first, ...fitting, ...last];
 }
 
 function sizeOf(options: readonly Option[]): number {

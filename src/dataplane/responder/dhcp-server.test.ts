@@ -33,7 +33,7 @@ describe('what is answered, and to whom', () => {
       `offer ${IP} to ${IP}:68 at ${CLIENT}`,
     ],
     [
-      'discover-hearing-only-broadcasts',
+      'discover-by-a-client-that-takes-only-broadcasts',
       encodeRequest('discover', { fields: { broadcast: true } }),
       `offer ${IP} to ${ALL}`,
     ],
@@ -53,7 +53,7 @@ describe('what is answered, and to whom', () => {
       `ack ${IP} to ${IP}:68 at ${CLIENT}`,
     ],
     [
-      'selecting-hearing-only-broadcasts',
+      'selecting-by-a-client-that-takes-only-broadcasts',
       encodeRequest('request', { fields: { broadcast: true }, options: [requestedOption(IP), server('10.0.0.2')] }),
       `ack ${IP} to ${ALL}`,
     ],
@@ -155,7 +155,7 @@ describe('what is answered, and to whom', () => {
 });
 
 describe('never', () => {
-  test('a client hears of another address than its own, whatever it sends', () => {
+  test('a client is never answered with another address than its own, whatever it sends', () => {
     const good = encodeRequest('request', {
       options: [requestedOption(IP), server('10.0.0.2'), parametersOption(1, 3, 6)],
     });

@@ -104,8 +104,8 @@ describe('who asks for a neighbour', () => {
       encodeQuery(solicit('2001:db8::1'), nowhere),
       `taken: 2001:db8::1 is at ${GATEWAY} (router+override) from 2001:db8::1 ${GATEWAY} ${toAll}`,
     ],
-    ['an-address-of-nobody', encodeQuery(solicit('2001:db8::d')), 'silence: unknown-target'],
-    ['an-address-of-nobody-for-itself', encodeQuery(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
+    ['an-unknown-address', encodeQuery(solicit('2001:db8::d')), 'silence: unknown-target'],
+    ['an-unknown-address-for-itself', encodeQuery(solicit('fe80::1234'), nowhere), 'silence: unknown-target'],
     [
       'nothing',
       encodeQuery({ kind: 'neighbour-advertisement', target: FROM, router: false, solicited: false, override: true }),
@@ -137,7 +137,7 @@ describe('who asks for a router', () => {
   };
   const FROM_GATEWAY = linkLocalOf(GATEWAY);
 
-  test('is told of the gateway and of the prefixes', () => {
+  test('is answered with the gateway and the prefixes', () => {
     const answer = answerNd(encodeQuery({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
     expect(frameOf(answer)).toMatchObject({
       link: { srcMac: GATEWAY, dstMac: ASKER },
@@ -151,7 +151,7 @@ describe('who asks for a router', () => {
     expect(frameOf(answer)).toMatchObject({ link: { dstMac: '33:33:00:00:00:01' }, between: { dst: 'ff02::1' } });
   });
 
-  test('hears nothing where there is no gateway', () => {
+  test('gets nothing where there is no gateway', () => {
     const { gateway: _gateway, ...without } = KNOWN;
     expect(answerNd(encodeQuery({ kind: 'router-solicitation' }), without)).toEqual({
       kind: 'silence',
@@ -160,7 +160,7 @@ describe('who asks for a router', () => {
     expect(unsolicitedRouterAdvertisement(without)).toBeUndefined();
   });
 
-  test('and who does not ask is told the same from time to time', () => {
+  test('and without a question the same is announced from time to time', () => {
     const frame = decodeNdFrame(unsolicitedRouterAdvertisement(KNOWN)!);
     expect(frame).toMatchObject({
       link: { srcMac: GATEWAY, dstMac: '33:33:00:00:00:01' },

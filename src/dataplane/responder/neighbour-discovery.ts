@@ -1,4 +1,4 @@
-// Replies to neighbour and router solicitations on an IPv6 network: the fleet knows every address, so nobody has to be queried. For one
+// Replies to neighbour and router solicitations on an IPv6 network: the fleet knows every address, so no host has to be queried. For one
 // layer-2 network.
 import { ALL_NODES, linkLocalOf, UNSPECIFIED } from '../packets/address.ts';
 import type { LinkHeader } from '../packets/ethernet.ts';

@@ -73,7 +73,7 @@ describe('answers', () => {
     ['an-announcement', arp({ operation: 'request', targetIp: '198.51.100.1' }), `198.51.100.1 ${HOP}`],
     ['anothers-question', arp({ operation: 'request', targetIp: '198.51.100.9' }), undefined],
     ['a-probe', arp({ operation: 'request', senderIp: '0.0.0.0', targetIp: '198.51.100.1' }), undefined],
-    ['a-reply-of-nobody', arp({ senderIp: '0.0.0.0' }), undefined],
+    ['a-reply-of-the-unspecified-address', arp({ senderIp: '0.0.0.0' }), undefined],
     ['a-reply-with-a-group', arp({ senderMac: 'ff:ff:ff:ff:ff:ff' }), undefined],
     ['a-reply-without-mac', arp({ senderMac: '00:00:00:00:00:00' }), undefined],
     ['an-advertisement', na('02:cc:00:00:00:02'), '2001:db8:f::1 02:cc:00:00:00:02'],
@@ -163,7 +163,7 @@ describe('resolving', () => {
     expect(planQueries(updateNextHops(known, []), 0)).toEqual({ queries: [], table: [] });
   });
 
-  test('what nobody asked for, or what was said in another network, is not learned', () => {
+  test('an unsolicited reply, or one in another network, is not learned', () => {
     const resolving = updateNextHops([], [ONE]);
     for (const said of [
       { ...ONE, network: 'other', mac: HOP },

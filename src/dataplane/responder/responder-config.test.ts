@@ -52,7 +52,7 @@ describe('what an agent does by packets of its own', () => {
     ]);
   });
 
-  test('DHCP without a router: no gateway is told of', () => {
+  test('DHCP without a router: no gateway is announced', () => {
     const { networks } = view();
     const alone = view({ services: [subnetService('dhcp', AT_C1)], networks: { ...networks, routers: [] } });
     const [lease] = responderConfigOf(alone).dhcpSubnets.get(0x1000) ?? [];

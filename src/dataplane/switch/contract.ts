@@ -6,7 +6,7 @@ import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, t
 
 export interface SwitchUnderTest {
   readonly it: Switch;
-  /** Somebody else's changes, past our own way to it. */
+  /** Changes by another program, past our own way to it. */
   readonly applyForeign: (changes: readonly SwitchChange[]) => Promise<void>;
   /** Another way to the same switch, as an agent has it that was started anew. */
   readonly reopen: () => Promise<Switch>;

@@ -153,7 +153,7 @@ describe('diff', () => {
     ]);
   });
 
-  test('somebody-elses-flow-in-the-place-of-ours-is-told-and-not-overwritten', () => {
+  test('another-programs-flow-in-the-place-of-ours-is-reported-and-not-overwritten', () => {
     const theirs: Flow = { ...flow, actions: 'drop', cookie: THEIRS };
     const { changes, conflicts } = diff(full, { ...full, flows: [theirs] });
     expect(changes).toEqual([]);

@@ -69,7 +69,7 @@ describe('simulated switch', () => {
     expect(waits).toEqual([70]);
   });
 
-  test('says-whom-it-does-not-hear-only-if-it-listens', async () => {
+  test('reports-BFD-down-only-where-it-has-sessions', async () => {
     const peer = (host: string, address: string): SwitchChange => ({
       kind: 'put-tunnel',
       tunnel: { peer: host, address },

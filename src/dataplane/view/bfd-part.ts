@@ -12,22 +12,21 @@ import {
   bfdObserverHostsOf,
   type Service,
 } from '../../election/index.ts';
-import { findHost, HOST, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type SmallViewPart } from '../../hosts/index.ts';
 import { ROUTER, type Router } from '../../network/index.ts';
 import { presenceChanges } from './port-presence.ts';
 import { hostsOfRouter, servicesOfSubnets } from './related-hosts.ts';
-import type { BfdPart } from './read-view.ts';
-import { BFD_PART_ON_WIRE } from './wire-words.ts';
+import type { BfdView } from './dataplane-view.ts';
 
-export const bfdPart: ViewPart = {
-  name: BFD_PART_ON_WIRE,
-  build: (fleet, id): BfdPart | undefined => {
+export const bfdPart: SmallViewPart = {
+  name: 'bfd',
+  build: (fleet, id): BfdView | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    const { everyMs } = bfdSettingsOf(fleet);
-    return { everyMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
+    const { everyMs: intervalMs } = bfdSettingsOf(fleet);
+    return { intervalMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
   },
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case SERVICE.name:
         return affectedByService(fleet, change);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Change, Fleet } from '../../fleet/index.ts';
+import { buildPart } from '../../hosts/index.ts';
 import type { Port } from '../../network/index.ts';
 import { networksPart } from './networks-part.ts';
 import type { NetworksView } from './dataplane-view.ts';
@@ -11,10 +12,10 @@ function atNode(change: Change, node: string): Change {
 }
 
 describe('networks', () => {
-  const shown = (fleet: Fleet, name: string): NetworksView => networksPart.build(fleet, name) as NetworksView;
+  const shown = (fleet: Fleet, name: string): NetworksView => buildPart(networksPart, fleet, name) as NetworksView;
   const hosts = HOSTS.map((name) => host(name));
 
-  test('a host is told of every port elsewhere in the networks that it has ports in', () => {
+  test('a host gets every port elsewhere in the networks that it has ports in', () => {
     const fleet = newFleet(
       ...hosts,
       ...blue,
@@ -51,12 +52,12 @@ describe('networks', () => {
     expect(shown(fleet, 'c2')).toEqual({ domains: [], routers: [] });
   });
 
-  test('what-has-no-key-is-not-told-of', () => {
+  test('what-has-no-key-is-left-out', () => {
     const fleet = newFleet(...hosts, ...blue, portOn('p1', 'c1', 'blue'));
     expect(shown(fleet, 'c1').domains).toEqual([]);
   });
 
-  test('a-quarantined-host-is-told-of-no-network', () => {
+  test('a-quarantined-host-gets-no-network', () => {
     const fleet = newFleet(
       ...blue,
       ...keys,

@@ -3,7 +3,6 @@
 import { isTrusted } from './host-trust.ts';
 import {
   eachInSteps,
-  finish,
   sortInSteps,
   type AppliedChange,
   type FleetReader,
@@ -12,7 +11,7 @@ import {
   type Stored,
 } from '../../fleet/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
-import { findHost, HOST, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type LargeViewPart } from '../../hosts/index.ts';
 import {
   PORT,
   PORTS_BY_HOST,
@@ -52,11 +51,10 @@ import {
 
 const NONE: NetworksView = { domains: [], routers: [] };
 
-export const networksPart: ViewPart = {
+export const networksPart: LargeViewPart = {
   name: 'networks',
-  build: (fleet, id) => finish(buildNetworksInSteps(fleet, id)),
   buildInSteps: buildNetworksInSteps,
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case PORT.name:
         return affectedByPort(fleet, change);

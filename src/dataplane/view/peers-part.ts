@@ -11,7 +11,7 @@ import {
   type Steps,
 } from '../../fleet/index.ts';
 import { SERVICE, type Service } from '../../election/index.ts';
-import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, transportZoneOf, type Host, type StoredHost, type LargeViewPart } from '../../hosts/index.ts';
 import {
   canHaveTunnels,
   HOSTS_BY_LEFT_ZONE,
@@ -48,14 +48,14 @@ function* meshPeers(fleet: FleetReader, { id, doc }: StoredHost): Steps<StoredHo
   const found =
     mesh === 'full'
       ? [...fleet.find(TUNNEL_ENDPOINTS_BY_ZONE, transportZoneOf(doc))]
-      : yield* hostsNamed(fleet, yield* sortInSteps([...(yield* hostsSharingInSteps(fleet, id))], inOrder));
+      : yield* hostsNamed(fleet, yield* sortInSteps([...(yield* hostsSharingInSteps(fleet, id))], compareNames));
   return yield* filterInSteps(
     found,
     (other) => other.id !== id && transportZoneOf(other.doc) === transportZoneOf(doc) && canHaveTunnels(other.doc),
   );
 }
 
-function inOrder(one: string, other: string): number {
+function compareNames(one: string, other: string): number {
   return one < other ? -1 : one > other ? 1 : 0;
 }
 
@@ -78,11 +78,10 @@ function* buildPeersInSteps(fleet: FleetReader, id: string): Steps<readonly Peer
   }));
 }
 
-export const peersPart: ViewPart = {
+export const peersPart: LargeViewPart = {
   name: 'peers',
-  build: (fleet, id) => finish(buildPeersInSteps(fleet, id)),
   buildInSteps: buildPeersInSteps,
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case HOST.name:
         return affectedByHost(fleet, change);

@@ -8,7 +8,7 @@ import {
   type Service,
   type StoredService,
 } from '../../election/index.ts';
-import { findHost, HOST, type Host, type ViewPart } from '../../hosts/index.ts';
+import { findHost, HOST, type Host, type SmallViewPart } from '../../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
@@ -35,17 +35,16 @@ import {
   subnetsOfService,
 } from './related-hosts.ts';
 import { domainOf, type ServiceRole, type ServiceView, type SubnetView } from './dataplane-view.ts';
-import { serviceToWire, type WireServiceView } from './wire-words.ts';
 
-export const servicesPart: ViewPart = {
+export const servicesPart: SmallViewPart = {
   name: 'services',
-  build: (fleet, id): readonly WireServiceView[] | undefined => {
+  build: (fleet, id): readonly ServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
     if (host.quarantined !== undefined || host.state === 'removed') return [];
-    return servicesOfHost(fleet, id).map((service) => serviceToWire(buildService(fleet, id, service)));
+    return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
   },
-  affects: (fleet, change) => {
+  affects: (change, fleet) => {
     switch (change.kind) {
       case SERVICE.name:
         return affectedByService(fleet, change);
@@ -103,7 +102,7 @@ function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { read
   return via === undefined ? {} : { via };
 }
 
-/** The old host goes on doing what it did until it is told that it retires. */
+/** The old host goes on doing what it did until its view says that it retires. */
 export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handover'>, host: string): ServiceRole {
   const { designated, standby, handover } = service;
   if (designated?.host === host) return 'designated';
@@ -161,7 +160,7 @@ function hostOf(port: Port | undefined): string | undefined {
   return port?.binding?.host;
 }
 
-/** What others see of it: why it is where it is concerns nobody's switch. */
+/** What others see of it: why it is where it is concerns no switch. */
 function serviceFingerprint({ epoch, designated, standby, handover }: Service): string {
   const { operation, from, to, phase } = handover ?? {};
   return [epoch, designated?.host, standby, operation, from, to, phase].join('|');

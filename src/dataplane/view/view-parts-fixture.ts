@@ -2,7 +2,7 @@
 import { electionModel, SERVICE, serviceId, type Service } from '../../election/index.ts';
 import { anyWhy } from '../../election/why-fixture.ts';
 import { Fleet, idOf, put, Registry, SETTING, type Change } from '../../fleet/index.ts';
-import { HOST, hostsModel, type Host } from '../../hosts/index.ts';
+import { buildPart, HOST, hostsModel, type Host } from '../../hosts/index.ts';
 import { networkModel, ROUTER, TRANSPORT_ZONE, TUNNEL_KEY, type Router } from '../../network/index.ts';
 import { host as plainHost, network, port as plainPort, segment, subnet } from '../../network/network-fixture.ts';
 import { operationsModel } from '../../operations/index.ts';
@@ -104,7 +104,7 @@ function key(number: number, kind: 'network' | 'segment' | 'router', id: string)
 }
 
 export function peers(fleet: Fleet, name: string): string[] {
-  return (peersPart.build(fleet, name) as readonly PeerView[]).map((peer) => peer.host);
+  return (buildPart(peersPart, fleet, name) as readonly PeerView[]).map((peer) => peer.host);
 }
 
 export function services(fleet: Fleet, name: string): readonly ServiceView[] {

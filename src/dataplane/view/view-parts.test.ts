@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { SERVICE, serviceId, type Service } from '../../election/index.ts';
 import { idOf, put, remove, type Change } from '../../fleet/index.ts';
-import type { Host } from '../../hosts/index.ts';
+import { buildPart, type Host } from '../../hosts/index.ts';
 import {
   FLOATING_ADDRESS,
   PORT,
@@ -39,9 +39,9 @@ import {
 describe('peers', () => {
   const all = HOSTS.map((name) => host(name));
 
-  test('full: everybody in the zone but itself, with addresses', () => {
+  test('full: all hosts in the zone but itself, with addresses', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c5', { transportZone: 'edge' }));
-    expect(peersPart.build(fleet, 'c1')).toEqual([
+    expect(buildPart(peersPart, fleet, 'c1')).toEqual([
       { host: 'c2', tunnelAddress: '172.16.0.2' },
       { host: 'c3', tunnelAddress: '172.16.0.3' },
       { host: 'c4', tunnelAddress: '172.16.0.4' },
@@ -95,7 +95,7 @@ describe('peers', () => {
     ]);
   });
 
-  test('of-a-host-that-is-finalizing-everybody-who-has-a-tunnel-is-known', () => {
+  test('of-a-host-that-is-finalizing-all-hosts-with-a-tunnel-are-known', () => {
     const fleet = newFleet(zone('default', 'full'), ...all, host('c1', { state: 'finalizing' }));
     expect(peers(fleet, 'c2')).toEqual(['c3', 'c4']);
     expect(meshPeersOf(fleet, 'c1')).toEqual(['c2', 'c3', 'c4']);
@@ -104,10 +104,10 @@ describe('peers', () => {
 
   test.each<[string, Partial<Host>, Partial<Host>]>([
     ['that-shares-nothing-with-it-any-more', {}, {}],
-    ['that-is-not-heard', {}, { connection: { state: 'down', sinceMs: 0 } }],
+    ['that-is-not-connected', {}, { connection: { state: 'down', sinceMs: 0 } }],
     ['that-has-no-tunnels-any-more', {}, { tunnelAddress: undefined } as unknown as Partial<Host>],
     ['when-it-has-no-address-any-more-itself', { tunnelAddress: undefined } as unknown as Partial<Host>, {}],
-  ])('somebody-may-still-have-a-tunnel: %s', (_name, going, other) => {
+  ])('a-peer-may-still-have-a-tunnel: %s', (_name, going, other) => {
     const fleet = newFleet(zone('default', 'needed'), host('c1', { state: 'finalizing', ...going }), host('c2', other));
     expect(meshPeersOf(fleet, 'c1')).toEqual([]);
     expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
@@ -121,7 +121,7 @@ describe('peers', () => {
       { transportZone: 'edge', leftZones: ['default'] },
       { transportZone: 'rack', leftZones: ['default'] },
     ],
-  ])('somebody-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
+  ])('a-peer-of-another-zone-may-still-have-a-tunnel: %s', (_name, going, other) => {
     const fleet = newFleet(
       zone('default', 'full'),
       zone('edge', 'full'),
@@ -132,7 +132,7 @@ describe('peers', () => {
     expect(possibleTunnelPeers(fleet, 'c1')).toEqual(['c2']);
   });
 
-  test('nobody-of-another-zone-and-nobody-who-is-removed-has-one', () => {
+  test('no-host-of-another-zone-and-none-that-is-removed-has-one', () => {
     const fleet = newFleet(
       zone('default', 'full'),
       host('c1', { state: 'finalizing' }),
@@ -152,7 +152,7 @@ describe('services', () => {
     portOn('p2', 'c2', 'blue'),
   ];
 
-  test('a host is told what it has presence for, who does it, and what to compile', () => {
+  test('a host gets what it has presence for, who does it, and what to compile', () => {
     const fleet = newFleet(
       ...ground,
       router('edge', ['blue-v4']),
@@ -185,7 +185,7 @@ describe('services', () => {
     expect(services(fleet, 'c3')).toEqual([]);
   });
 
-  test('a-floating-address-is-told-to-the-host-of-its-port-alone', () => {
+  test('a-floating-address-goes-to-the-host-of-its-port-alone', () => {
     const floating: FloatingAddress = {
       project: 'default',
       network: 'ext',
@@ -203,7 +203,7 @@ describe('services', () => {
     expect(services(fleet, 'c2')[0]).not.toHaveProperty('floating');
   });
 
-  test('a-quarantined-host-is-told-nothing', () => {
+  test('a-quarantined-host-gets-nothing', () => {
     const fleet = newFleet(
       ...ground,
       service('dhcp', 'blue-v4', designatedAt('c1')),
@@ -214,7 +214,7 @@ describe('services', () => {
 
   test.each<readonly [string, Partial<Service>, readonly string[]]>([
     ['at-rest', designatedAt('c1'), ['designated', 'other', 'other']],
-    ['nobody', {}, ['other', 'other', 'other']],
+    ['none', {}, ['other', 'other', 'other']],
     [
       'preparing',
       { ...designatedAt('c1'), ...handoverState('c1', 'c2', 'preparing') },
@@ -251,10 +251,10 @@ describe('services', () => {
     );
     expect(services(fleet, 'c4')[0]).toMatchObject({
       role: 'retiring',
-      handOver: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
+      handover: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
     });
-    expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handOver: { other: 'c4' } });
-    expect(services(fleet, 'c1')[0]).not.toHaveProperty('handOver');
+    expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handover: { other: 'c4' } });
+    expect(services(fleet, 'c1')[0]).not.toHaveProperty('handover');
   });
 });
 
@@ -328,11 +328,11 @@ describe('properties of the parts', () => {
           const ground = [...blue, ...red, ...green, ...keys];
           const fleet = newFleet(zone('default', 'needed'), ...HOSTS.map((id) => host(id)), ...ground);
           for (const changes of all) {
-            const before = HOSTS.map((id) => JSON.stringify(part.build(fleet, id)));
+            const before = HOSTS.map((id) => JSON.stringify(buildPart(part, fleet, id)));
             const applied = fleet.apply(fleet.revision + 1, changes);
-            const affected = new Set(applied.flatMap((change) => part.affects(fleet, change)));
+            const affected = new Set(applied.flatMap((change) => part.affects(change, fleet)));
             const missed = HOSTS.filter(
-              (id, nth) => JSON.stringify(part.build(fleet, id)) !== before[nth] && !affected.has(id),
+              (id, nth) => JSON.stringify(buildPart(part, fleet, id)) !== before[nth] && !affected.has(id),
             );
             expect(missed).toEqual([]);
           }
@@ -349,15 +349,15 @@ describe('properties of the parts', () => {
       host('c2', { transportZone: 'edge' }),
       remove(PORT, idOf(PORT, 'p2')),
     ]);
-    expect(applied.flatMap((change) => peersPart.affects(fleet, change))).toContain('c1');
+    expect(applied.flatMap((change) => peersPart.affects(change, fleet))).toContain('c1');
   });
 
-  test('a-port-on-a-segment-concerns-nobody-on-the-others', () => {
+  test('a-port-on-a-segment-affects-no-host-on-the-others', () => {
     const ports = ['c1', 'c2'].map((where, nth) => portInSegment(`p${nth}`, where, 'g1'));
     const elsewhere = portInSegment('p33', 'c3', 'g2');
     const fleet = newFleet(...HOSTS.map((id) => host(id)), ...green, ...keys, ...ports, elsewhere);
     const [change] = fleet.apply(fleet.revision + 1, [portInSegment('p444', 'c2', 'g1')]);
-    expect([...networksPart.affects(fleet, change!)].sort()).toEqual(['c1', 'c2']);
+    expect([...networksPart.affects(change!, fleet)].sort()).toEqual(['c1', 'c2']);
   });
 
   test('never: a tunnel has one end', () => {
@@ -370,7 +370,7 @@ describe('properties of the parts', () => {
     );
   });
 
-  test('a-second-port-on-a-host-touches-nobody-else', () => {
+  test('a-second-port-on-a-host-affects-no-other', () => {
     const fleet = newFleet(
       zone('default', 'needed'),
       ...HOSTS.map((id) => host(id)),
@@ -379,7 +379,7 @@ describe('properties of the parts', () => {
       portOn('p2', 'c2', 'blue'),
     );
     const touched = (change: Change): string[] =>
-      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(fleet, applied));
+      fleet.apply(fleet.revision + 1, [change]).flatMap((applied) => peersPart.affects(applied, fleet));
     expect(touched(portOn('p33', 'c1', 'blue'))).toEqual([]);
     expect(touched(portOn('p444', 'c3', 'blue')).sort()).toEqual(['c1', 'c2', 'c3']);
     expect(touched(remove(PORT, idOf(PORT, 'p33')))).toEqual([]);

@@ -32,7 +32,7 @@ async function drain(world: World): Promise<void> {
 const hostOf = (world: World): string | undefined => service(world.fleet, NAT)?.designated?.host;
 
 describe('a handover to a host whose BFD most of its peers report down', () => {
-  test('goes-to-one-that-is-heard-instead, and-was-never-at-the-other', async () => {
+  test('goes-to-one-with-BFD-up-instead, and-was-never-at-the-other', async () => {
     const world = await served('b');
     const { epoch = 0 } = service(world.fleet, NAT) ?? {};
     await drain(world);
@@ -45,7 +45,7 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('goes-on-when-nobody-else-is-heard-either', async () => {
+  test('goes-on-when-BFD-to-all-others-is-down-as-well', async () => {
     const world = await served('b', 'c');
     await drain(world);
     await world.settle();
@@ -64,7 +64,7 @@ describe('a handover to a host whose BFD most of its peers report down', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('that-somebody-asked-for-ends-and-says-why', async () => {
+  test('that-was-requested-ends-and-says-why', async () => {
     const world = await served('b');
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'b', ...world.commandContext() }));
     await world.settle();

@@ -22,7 +22,7 @@ export interface TargetCheck {
 /** The standby, which elections chose knowing which hosts have BFD down, and who else was a candidate; not all: that costs what a service has presence. */
 export function targetCheckFor(fleet: FleetReader, { service: { doc }, handover }: ActiveHandover): TargetCheck {
   const { from, to, why } = handover;
-  // What somebody asked for goes there or nowhere.
+  // A requested move goes there or nowhere.
   if (isVoluntary(why.cause)) return { target: to, others: [from] };
   const context = new ElectionContext(fleet);
   const known = [doc.standby, ...why.candidates.map(({ host }) => host)].filter((host) => host !== undefined);

@@ -162,7 +162,7 @@ describe('while connections are copied before the switch', () => {
     expect(world.wrong()).toEqual([]);
   });
 
-  test('one-that-was-asked-for-and-cannot-be-any-more-is-given-up', async () => {
+  test('one-that-was-requested-and-is-impossible-by-now-is-abandoned', async () => {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.commandContext() }));
     await world.until(NAT, 'syncing');

@@ -15,7 +15,7 @@ describe('the target after the switch: the old host is not chosen again', () => 
     expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'y' } });
   });
 
-  test('when-most-of-those-that-send-to-it-do-not-hear-it', async () => {
+  test('when-BFD-to-it-is-down-at-most-of-those-that-send-to-it', async () => {
     const world = await startLeaving();
     await world.until(NAT, 'retiring');
     world.bfdDownByMajority.add('a');

@@ -8,7 +8,7 @@ import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handove
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
 
-test('the-new-host-is-ready-before-the-others-turn-to-it-and-the-old-one-lets-go-last', async () => {
+test('the-new-host-is-ready-before-the-others-change-to-it-and-the-old-one-stops-last', async () => {
   const world = await startLeaving();
   await world.settle();
   expect(world.views.log).toEqual(WHOLE_WAY);
@@ -43,7 +43,7 @@ test('nothing-goes-on-while-a-host-that-is-concerned-is-behind', async () => {
   expect(world.wrong()).toEqual([]);
 });
 
-test('nobody-waits-for-a-host-whose-agent-leaves-its-switch-as-it-is', async () => {
+test('a-host-whose-agent-leaves-its-switch-as-it-is-is-not-waited-for', async () => {
   const world = await startLeaving();
   await world.put(fitHost('y', { serviceVersion: 3 }));
   world.views.behind.add('y');
@@ -164,7 +164,7 @@ describe('the target before the switch', () => {
     await world.unplug(...without('b', 'y'));
     await world.put(fitHost('x', LEAVING));
     await world.settle();
-    // Nobody else is left: it stays where it is, and nothing ties it to x any more.
+    // No other host is left: it stays where it is, and nothing ties it to x any more.
     expect(service(world.fleet, NAT)).not.toHaveProperty('handover');
     expect(service(world.fleet, NAT)?.designated).toMatchObject({ host: 'a', degraded: true });
     expect(world.wrong()).toEqual([]);

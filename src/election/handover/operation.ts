@@ -156,7 +156,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
       });
     case 'recovering':
       return [wait(item, { code: 'host-recovering', host: to, service: service.id })];
-    case 'nobody':
+    case 'none':
       return [
         wait(
           item,
@@ -165,7 +165,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
         ),
       ];
     case 'another':
-    case 'give-up':
+    case 'abandon':
     case 'host-stays':
       // Decided inside the commit, where no service is designated twice.
       return [decideLater(item, (newest, atMs) => retargetHandover(newest, item, { nowMs: atMs, isTimedOut }))];
@@ -260,7 +260,7 @@ function servingHostFact(fleet: FleetReader, item: StoredItem, { code }: Reason)
   return code === SERVICE_NOT_READY && designated !== undefined ? { servedBy: designated.host } : {};
 }
 
-/** The hosts of a step have converged, or were given up: the next step, decided on the newest state. */
+/** The hosts of a step have converged, or are not waited for any more: the next step, decided on the newest state. */
 function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, unsynced?: UnsyncedHosts): RecordStep {
   const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   const { step } = item.doc;

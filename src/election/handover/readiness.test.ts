@@ -81,7 +81,7 @@ test('the-reason-of-the-agent-reaches-the-operation-and-an-alarm, which is clear
   expect(world.wrong()).toEqual([]);
 });
 
-test('the-reason-of-the-agent-is-told-by-services-why-and-of-the-host-that-lacks-something', async () => {
+test('services-why-shows-the-reason-of-the-agent-and-the-host-that-lacks-something', async () => {
   const world = await leavingWithSickService();
   await passes(world, 8);
   const why = serviceRoutes.find(({ path }) => path.endsWith('/:id/why'))!;
@@ -113,7 +113,7 @@ test('never: a host that comes back is left for another target', async () => {
   expect(service(world.fleet, SICK)).toMatchObject({ designated: { host: 'a' } });
 });
 
-test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-nobody-else-is-tried', async () => {
+test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-no-other-is-tried', async () => {
   const world = await leavingWithSickService();
   await world.put(fitHost('y'), portOn('y', 's1'));
   await passes(world, 20);

@@ -16,7 +16,7 @@ export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: Targ
   const target = assessTarget(fleet, active, ask);
   if (target.kind === 'another') return [restartWithTarget(item, active, target.choice, ask.nowMs)];
   if (target.kind === 'host-stays') return [endAtReturnedHost(item, active, ask.nowMs)];
-  if (target.kind !== 'give-up') return [];
+  if (target.kind !== 'abandon') return [];
   return [failHandover(item, active, target.because, ask.nowMs)];
 }
 
@@ -27,7 +27,7 @@ export function failHandover(
   because: Rejection | 'no-presence',
   nowMs: number,
 ): RecordStep {
-  mark('handover-given-up');
+  mark('handover-abandoned');
   const reason = { code: 'target-unfit', service: service.id, host: to, because };
   const changes = [put(SERVICE, service.id, clearHandover(service.doc, { by: HANDOVER_AUTHOR, nowMs }))];
   return record(item, { state: 'failed', step: item.doc.step, reason }, { changes });

@@ -20,7 +20,7 @@ async function leavingToX(): Promise<World> {
   return world;
 }
 
-test('one-that-is-away-with-nobody-in-its-place-is-given-up-in-time-so-that-nobody-waits-for-an-hour', async () => {
+test('one-that-is-away-and-has-no-replacement-is-abandoned-in-time-and-not-after-an-hour', async () => {
   const world = await leavingToX();
   await world.silent('x', 'down');
   await world.pass();

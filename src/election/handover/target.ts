@@ -24,12 +24,12 @@ export type Target =
   | { readonly kind: 'fit' }
   /** Another host takes its place; to be decided inside the commit. */
   | { readonly kind: 'another'; readonly choice: Choice }
-  | { readonly kind: 'nobody'; readonly because: Rejection | 'no-presence' }
+  | { readonly kind: 'none'; readonly because: Rejection | 'no-presence' }
   /** It comes back into service: that is what the handover waits for. */
   | { readonly kind: 'recovering' }
   /** It was to leave a host that leaves no more. */
   | { readonly kind: 'host-stays' }
-  | { readonly kind: 'give-up'; readonly because: Rejection | 'no-presence' };
+  | { readonly kind: 'abandon'; readonly because: Rejection | 'no-presence' };
 
 /** A target that is away, or connected and not ready, is skipped after this time; without another candidate the handover is cancelled. */
 export const TARGET_TIMEOUT_MS = 60_000;
@@ -63,7 +63,7 @@ export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs
   if (isVoluntary(cause)) {
     if (because === undefined) return { kind: 'fit' };
     if (because === 'not-in-service' && isRecovering(fleet, handover.to)) return { kind: 'recovering' };
-    return { kind: 'give-up', because };
+    return { kind: 'abandon', because };
   }
   const excluded = because === undefined ? [handover.from, handover.to] : [handover.from];
   const fallback = cause === 'host-leaving' ? fallbackFor(fleet, service.doc) : 'none';
@@ -74,8 +74,8 @@ export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs
   if (because === undefined) return { kind: 'fit' };
   const isHopeless = HOPELESS.includes(because) || !hasPresence(fleet, service.doc, handover.to);
   const isOver = nowMs - handover.sinceMs > TARGET_TIMEOUT_MS;
-  if (isHopeless || isOver) return { kind: 'give-up', because };
-  return { kind: 'nobody', because };
+  if (isHopeless || isOver) return { kind: 'abandon', because };
+  return { kind: 'none', because };
 }
 
 function isTombstonedHost(fleet: FleetReader, host: string): boolean {

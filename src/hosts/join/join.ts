@@ -75,7 +75,7 @@ export const hostJoin: OperationKind = {
 function endAbandonedJoin(host: StoredHost, operation: OperationId, nowMs: number): Change[] {
   const change = abandonJoin(host, operation, { by: JOINER, nowMs });
   if (!isToBeFinalized(host.doc)) return [change];
-  const title = `remove host ${host.id}, whose join was given up`;
+  const title = `remove host ${host.id}, whose join was cancelled`;
   const { site } = host.doc;
   const items = [finalizeItem(host.id)];
   return [

@@ -146,7 +146,7 @@ describe('joining a removed host again', () => {
     expect(HOST.check(doc)).toBeUndefined();
   });
 
-  test('given-up-by-cancelling-its-operation', () => {
+  test('ended-by-cancelling-its-operation', () => {
     const fleet = joined();
     const [item] = fleet.find(OPEN_ITEMS_BY_TARGET, 'host/c1');
     const undone = hostJoin.undo?.(fleet, item as StoredItem, 8);

@@ -149,7 +149,7 @@ function joinTokenRoute(): Route {
         expiresAtMs: nowMs + (body.lifetimeMs ?? JOIN_TOKEN_MS),
       };
       return {
-        target: { view: HOST_REPRESENTATION, id: params.id },
+        target: { representation: HOST_REPRESENTATION, id: params.id },
         why: `make a join token for ${params.id}`,
         decide: (fleet) => denyRemovedHost(fleet, params.id) ?? createToken(fleet, { id, ...token }),
         answer: (made, after) => ({

@@ -102,7 +102,7 @@ async function startWorld(...names: string[]): Promise<LivenessWorld> {
   return world;
 }
 
-test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-it-is-heard-steadily', async () => {
+test('a-host-that-falls-silent-is-suspect-then-down-and-up-again-once-its-heartbeats-are-steady', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   expect(world.states).toBe('c1 up, c2 up');
@@ -183,7 +183,7 @@ test('hosts-that-fall-silent-one-after-the-other-are-not-each-looked-for', async
   expect(looks).toBeLessThan(15 + 10);
 });
 
-test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it', async () => {
+test('a-new-holder-starts-every-silence-anew-and-finds-hosts-that-send-it-no-heartbeat', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   world.nowMs += 50_000;
@@ -194,7 +194,7 @@ test('a-new-holder-starts-every-clock-anew-and-finds-whoever-is-not-heard-by-it'
   expect(world.states).toBe('c1 up, c2 down');
 });
 
-test('a-holder-that-stood-still-blames-nobody', async () => {
+test('a-holder-that-stood-still-suspects-no-host', async () => {
   const world = await startWorld('c1', 'c2', 'c3', 'c4');
   await world.pass(10, 'c1', 'c2', 'c3', 'c4');
   world.nowMs += 300_000;
@@ -203,7 +203,7 @@ test('a-holder-that-stood-still-blames-nobody', async () => {
   expect(world.journal.fleet.revision).toBe(revision);
 });
 
-test('a-holder-that-stood-still-takes-nobody-for-back-whom-it-has-not-heard-since', async () => {
+test('a-holder-that-stood-still-takes-no-host-for-back-without-a-heartbeat-since', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   await world.pass(80, 'c1');
@@ -231,7 +231,7 @@ test('a-server-that-gets-the-lease-again-goes-by-heartbeats-since', async () => 
   expect(world.states).toBe('c1 up, c2 up');
 });
 
-test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', async () => {
+test('a-host-with-a-heartbeat-before-the-first-pass-of-a-term-is-up-at-that-pass', async () => {
   const world = await startWorld('c1');
   world.liveness.recordHeartbeat('c1');
   world.nowMs += 700;
@@ -239,7 +239,7 @@ test('whoever-is-heard-before-the-first-look-of-a-term-is-up-at-that-look', asyn
   expect(world.states).toBe('c1 up');
 });
 
-test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async () => {
+test('a-host-that-has-left-is-not-up-by-a-heartbeat-from-before', async () => {
   const world = await startWorld('c1', 'c2');
   const become = (facts: Partial<Host>): Promise<unknown> =>
     world.journal.submit({
@@ -262,7 +262,7 @@ test('a-host-that-has-left-is-not-up-by-what-was-heard-before-it-left', async ()
   expect(world.states).toBe('c1 down, c2 up');
 });
 
-test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten', async () => {
+test('a-host-without-a-heartbeat-stays-unknown-and-one-that-is-gone-is-forgotten', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c2');
   await world.journal.submit({
@@ -273,7 +273,7 @@ test('a-host-nobody-ever-heard-stays-unknown-and-one-that-is-gone-is-forgotten',
   expect(world.states).toBe('c1 unknown');
 });
 
-test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed', async () => {
+test('a-host-that-joins-again-is-not-up-by-a-heartbeat-from-before-it-was-removed', async () => {
   const world = await startWorld('c1');
   const unknown = { state: 'unknown' as const, sinceMs: 0 };
   const become = (facts: Partial<Host>): Promise<unknown> =>
@@ -296,7 +296,7 @@ test('a-host-that-joins-again-is-not-up-by-what-was-heard-before-it-was-removed'
   expect(world.states).toBe('c1 up');
 });
 
-test('a-host-whose-document-cannot-be-written-holds-nobody-else-up', async () => {
+test('a-host-whose-document-cannot-be-written-holds-no-other-up', async () => {
   const world = await startWorld('c1', 'c2');
   await world.pass(10, 'c1', 'c2');
   // As an older version may have left it: with a field that this one does not allow.

@@ -3,7 +3,14 @@ import { alarmsModel, ALARM, alarmId } from '../../alarms/index.ts';
 import { Fleet, idOf, put, Registry } from '../../fleet/index.ts';
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
-import { addHeartbeat, judge, LIVENESS, addLoss, NO_HEARTBEAT_HISTORY, type HeartbeatHistory } from './liveness.ts';
+import {
+  addHeartbeat,
+  assessConnection,
+  LIVENESS,
+  addLoss,
+  NO_HEARTBEAT_HISTORY,
+  type HeartbeatHistory,
+} from './liveness.ts';
 import { planLiveness, recordSilentSites, recordTransitions } from './plan.ts';
 import { HOST, hostsModel, type ConnectionState, type Host } from '../model.ts';
 
@@ -17,7 +24,8 @@ describe('one host', () => {
     heartbeats: HeartbeatHistory,
     nowMs: number,
     sinceMs = START - 1_000_000,
-  ): ConnectionState => judge({ host: 'c1', site: 's', connection, heartbeats }, { sinceMs, nowMs }, settings);
+  ): ConnectionState =>
+    assessConnection({ host: 'c1', site: 's', connection, heartbeats }, { sinceMs, nowMs }, settings);
 
   test.each<[name: string, connection: ConnectionState, silentMs: number, wanted: ConnectionState]>([
     ['a heartbeat just now is up', 'unknown', 0, 'up'],
@@ -30,7 +38,7 @@ describe('one host', () => {
     expect(at(connection, historyAt(START), START + silentMs)).toBe(wanted);
   });
 
-  test('never-heard-is-unknown-not-down', () => {
+  test('without-a-heartbeat-it-is-unknown-not-down', () => {
     expect(at('unknown', NO_HEARTBEAT_HISTORY, START + 10 * 60_000)).toBe('unknown');
   });
 
@@ -40,7 +48,7 @@ describe('one host', () => {
     expect(at('up', history, START + 76_000, START + 60_000)).toBe('suspect');
   });
 
-  test('a-host-is-not-up-by-what-was-heard-before-the-holder-listened', () => {
+  test('a-host-is-not-up-by-a-heartbeat-from-before-the-holders-term', () => {
     const [long, once] = [historyAt(START), addLoss(historyAt(START), START + 20_000)];
     for (const connection of ['down', 'suspect', 'unknown'] as const) {
       expect(at(connection, long, START + 600_000, START + 600_000)).toBe(connection);
@@ -132,7 +140,7 @@ describe('a whole site', () => {
     ['all-three', 3, 3, 0],
     ['two-of-five', 5, 2, 2],
     ['three-of-five', 5, 3, 0],
-  ])('a-few-are-a-mass-only-if-nobody-else-is-heard: %s', (_name, hosts, silent, down) => {
+  ])('a-few-are-a-mass-only-if-all-others-are-silent-too: %s', (_name, hosts, silent, down) => {
     expect(planned(hosts, silent).transitions.filter((one) => one.to === 'down')).toHaveLength(down);
   });
 
@@ -167,7 +175,7 @@ describe('a whole site', () => {
     expect(plan.silentSites.map((one) => one.site)).toEqual(['edge']);
   });
 
-  test('one-alarm-is-raised-once-and-cleared-when-the-site-is-heard', () => {
+  test('one-alarm-is-raised-once-and-cleared-when-the-site-sends-heartbeats', () => {
     const fleet = fleetOf({ edge: 5 }, 'suspect');
     const plan = { transitions: [], silentSites: [{ site: 'edge', silent: 5, hosts: 5 }] };
     const raise = recordSilentSites(fleet, plan, ['edge'], nowMs);

@@ -81,7 +81,7 @@ export interface ObservationWindow {
 }
 
 /** What one host's connection should be; its present state when nothing is to change. */
-export function judge(
+export function assessConnection(
   watched: HostLiveness,
   listening: ObservationWindow,
   settings: LivenessSettings,

@@ -6,7 +6,7 @@ import {
   ALL_AT_LEAST,
   isMassSilenceSize,
   isMassSilence,
-  judge,
+  assessConnection,
   possiblePartitionAfterMs,
   silence,
   type HeartbeatHistory,
@@ -59,7 +59,7 @@ export function planLiveness(
     if (silentMs >= settings.suspectAfterMs && from !== 'down' && from !== 'unknown') {
       site.silentSince.push(listening.nowMs - silentMs);
     }
-    const to = judge({ host, site: doc.site, connection: from, heartbeats }, listening, settings);
+    const to = assessConnection({ host, site: doc.site, connection: from, heartbeats }, listening, settings);
     if (to === from) continue;
     if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
     else transitions.push({ host, from, to });
@@ -78,7 +78,7 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
 }
 
 /**
- * The sites of which too many hosts are silent just now to tell which of them are lost. `heard` is ordered by last heartbeat, the oldest
+ * The sites of which too many hosts are silent just now to tell which of them are lost. `heartbeats` is ordered by the last of each, the oldest
  * first. Costs O(silent), and O(site) for a site that may be cut off.
  */
 export function findPossiblyPartitionedSites(

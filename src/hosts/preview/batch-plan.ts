@@ -7,6 +7,7 @@ import {
   type PlannedEvacuation,
   type Evacuator,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
 } from '../evacuator.ts';
@@ -21,7 +22,7 @@ export interface EvacuatorPlan {
 export interface BatchPlanRequest extends PlanOptions {
   readonly hosts: readonly StoredHost[];
   /** The site that instances of a host must stay in; undefined when they may move anywhere. */
-  readonly within: (host: StoredHost) => string | undefined;
+  readonly siteToStayIn: (host: StoredHost) => string | undefined;
   /** The whole inventory, unless only tenants that are not moving yet are requested, or the first of them. */
   readonly tenantsOf?: (
     evacuator: Evacuator,
@@ -63,20 +64,36 @@ export function* planBatchInSteps(
 function* planOne(slices: Slices, evacuator: Evacuator, request: BatchPlanRequest): PlanSteps {
   const leavers = yield* collectLeavers(slices.fleet, evacuator, request);
   if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
-  const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
-  yield;
-  yield* tombstone(trial, request.hosts);
-  return yield* evacuator.plan(trial, leavers, request);
+  const { open } = tombstonedTrials(slices, (trial) => tombstone(trial, request.hosts));
+  return yield* evacuator.plan(open, leavers, request);
+}
+
+/** Opens the trials of plans that are made in slices. What is begun by a plan is begun on its trial. */
+export function tombstonedTrials(
+  slices: Slices,
+  tombstoneIn: (trial: Trial) => Steps<void>,
+): { readonly open: OpenTrial; readonly last: () => FleetReader } {
+  let last: FleetReader = slices.fleet;
+  return {
+    *open(...kinds) {
+      const trial = slices.newTrial([HOST.name, ...kinds]);
+      last = trial;
+      yield;
+      yield* tombstoneIn(trial);
+      return trial;
+    },
+    last: () => last,
+  };
 }
 
 function* collectLeavers(
   fleet: FleetReader,
   evacuator: Evacuator,
-  { hosts, within, tenantsOf = INVENTORY }: BatchPlanRequest,
+  { hosts, siteToStayIn, tenantsOf = INVENTORY }: BatchPlanRequest,
 ): Steps<readonly LeavingTenants[]> {
   const leavers: LeavingTenants[] = [];
   for (const host of hosts) {
-    leavers.push({ host: host.id, tenants: [...tenantsOf(evacuator, fleet, host.id)], within: within(host) });
+    leavers.push({ host: host.id, tenants: [...tenantsOf(evacuator, fleet, host.id)], within: siteToStayIn(host) });
     yield;
   }
   return leavers;

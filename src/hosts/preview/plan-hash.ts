@@ -1,5 +1,5 @@
 // A short hash of the plan that a preview showed, to which a start can be bound. It covers which hosts leave, what lives on them, what is
-// blocked, and the targets of designations. Loads and the targets of instances are not covered: they change all the time and nobody decides
+// blocked, and the targets of designations. Loads and the targets of instances are not covered: they change all the time and no operator decides
 // by them. Each of the four has digits of its own, so that a start that finds another plan can say what differs.
 import type { Refusal } from '../../fleet/index.ts';
 import type { PlannedEvacuation } from '../evacuator.ts';
@@ -17,7 +17,7 @@ export interface PlanContent {
 const PARTS = ['hosts', 'tenants', 'blocked', 'designations'] as const;
 type Part = (typeof PARTS)[number];
 
-/** 64 bits for each part: nobody gains by forging a collision, so only accidental ones have to be unlikely. */
+/** 64 bits for each part: forging a collision gains nothing, so only accidental ones have to be unlikely. */
 const PART_DIGITS = 16;
 const FORM = /^[0-9a-f]{64}$/;
 

@@ -4,7 +4,7 @@ import { alarmsModel } from '../../alarms/index.ts';
 import { Fleet, idOf, put, Registry, type Change, type FleetReader } from '../../fleet/index.ts';
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
-import { inOneStep, type Evacuation, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, type Evacuation, type Evacuator } from '../evacuator.ts';
 import { HOST, hostsModel, type Host } from '../model.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -69,14 +69,14 @@ export function evacuatorOf(tenancy: Tenancy): Evacuator {
     dependsOn: [],
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
     countLeaving: () => 0,
-    *plan(fleet, leavers) {
-      yield;
+    *plan(openTrial, leavers) {
+      const fleet = yield* openTrial();
       const room = roomIn(fleet, on);
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => ({ host, tenant, evacuation: evacuations[tenant.id] ?? place(room, how) })),
       );
     },
-    begin: () => inOneStep({ changes: [] }),
+    begin: () => runInOneStep({ changes: [] }),
     abandon: () => [],
   };
 }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
-import { inOneStep, runAllSteps, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, runAllSteps, type Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 import { denyChangedPlan } from './plan-hash.ts';
 import { evacuatorOf, fleetOf, sha256, type Tenancy } from './preview-fixture.ts';
@@ -91,14 +91,14 @@ describe('what would become of what lives there', () => {
     `);
   });
 
-  test('loads-are-told-of-20-hosts-at-most', () => {
+  test('loads-are-shown-of-20-hosts-at-most', () => {
     const names = Array.from({ length: 50 }, (_, at) => `h${at + 10}`);
     const evacuators = [evacuatorOf({ ...MACHINES, on: { c1: names.map((name) => `on-${name}`) } })];
     const { loads } = shown(fleetOf('c1', ...names), ['c1'], evacuators);
     expect([loads.busiest.length, loads.hosts]).toEqual([20, 50]);
   });
 
-  test('what-has-no-place-to-go-is-told-with-its-reason', () => {
+  test('what-has-no-place-to-go-is-shown-with-its-reason', () => {
     const reason = { code: 'no-valid-host', instance: 'web-2' };
     const { blocked } = shown(plainFleet(), ['c1'], both({ evacuations: { 'web-2': { kind: 'wait', reason } } }));
     expect(blocked).toEqual([
@@ -106,7 +106,7 @@ describe('what would become of what lives there', () => {
     ]);
   });
 
-  test('services-that-end-with-their-host-are-told-without-a-target', () => {
+  test('services-that-end-with-their-host-are-shown-without-a-target', () => {
     const { designations } = shown(
       plainFleet(),
       ['c1', 'c2'],
@@ -167,7 +167,7 @@ describe('how long it should take', () => {
     expect(estimate.durationMs).toBe(rounds * 1000);
   });
 
-  test('services-go-first-and-what-it-assumes-is-told', () => {
+  test('services-go-first-and-what-it-assumes-is-reported', () => {
     expect(shown(plainFleet(), ['c1', 'c2']).estimate).toEqual({
       durationMs: 3000 + 20_000,
       moves: 5,
@@ -239,7 +239,7 @@ describe('a preview', () => {
       'gone: in the wrong state (re-admit-first), last: in the wrong state (past-return), new: in the wrong state (still-joining)',
     ],
     [
-      'unknown-comes-first-and-both-are-told',
+      'unknown-comes-first-and-both-are-shown',
       ['x', 'gone'],
       'unknown-host',
       'gone: in the wrong state (re-admit-first), x: unknown',
@@ -307,7 +307,7 @@ describe('the plan that a start is bound to', () => {
   test('the-order-in-which-an-evacuator-answers-does-not-count', () => {
     const turned = both().map((one): Evacuator => ({
       ...one,
-      plan: (...args) => inOneStep(runAllSteps(one.plan(...args)).toReversed()),
+      plan: (...args) => runInOneStep(runAllSteps(one.plan(...args)).toReversed()),
     }));
     expect(hashWith(turned)).toBe(seen);
   });
@@ -339,7 +339,7 @@ describe('the plan that a start is bound to', () => {
     });
   });
 
-  test('the-bad-names-of-a-pinned-start-are-told-first', () => {
+  test('the-bad-names-of-a-pinned-start-are-listed-first', () => {
     const request = { hosts: ['c9'], plan: seen, nowMs: 9, hash: sha256 };
     expect(planProblem(plainFleet(), both(), request)).toMatchObject({ code: 'unknown-host' });
   });

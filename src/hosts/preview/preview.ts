@@ -72,7 +72,7 @@ export interface InterruptionCount {
   readonly interruption: Interruption;
 }
 
-/** In one go, for callers that hold up nobody. */
+/** In one go, for callers that hold up nothing else. */
 export function previewScaleIn(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -81,7 +81,7 @@ export function previewScaleIn(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const planned = planBatch(fleet, evacuators, { hosts, within: () => request.site, nowMs, explained });
+  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: () => request.site, nowMs, explained });
   return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, request));
 }
 
@@ -95,7 +95,7 @@ export function* planPreviewInSteps(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const how = { hosts, within: () => request.site, nowMs, explained };
+  const how = { hosts, siteToStayIn: () => request.site, nowMs, explained };
   const planned = yield* planBatchInSteps(slices, evacuators, how);
   return yield* assemble({ fleet, evacuators, hosts, planned }, request);
 }
@@ -151,7 +151,7 @@ export function planProblem(
 ): Refusal | undefined {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  const planned = planBatch(fleet, evacuators, { hosts, within: () => site, nowMs });
+  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: () => site, nowMs });
   return denyChangedPlan(plan, hashOf(hosts, planned, hash));
 }
 
@@ -161,7 +161,7 @@ export function* planPinnedInSteps(
   evacuators: readonly Evacuator[],
   { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
 ): Steps<{ readonly planned: readonly EvacuatorPlan[]; readonly problem?: Refusal }> {
-  const planned = yield* planBatchInSteps(slices, evacuators, { hosts, within: () => site, nowMs });
+  const planned = yield* planBatchInSteps(slices, evacuators, { hosts, siteToStayIn: () => site, nowMs });
   const problem = denyChangedPlan(plan, hashOf(hosts, planned, hash));
   yield;
   return { planned, ...(problem !== undefined && { problem }) };

@@ -5,11 +5,14 @@ import type { StoredHost } from '../decide.ts';
 import { matchHost } from '../identity.ts';
 import type { ScaleInVerb } from './verb-table.ts';
 
+/** Answers are kept by their place in it: new ones come last. */
+const RESULTS = ['accepted', 'unchanged', 'unknown', 'wrong-state', 'blocked'] as const;
+
 export interface HostResult {
   /** As it was named. */
   readonly host: string;
   readonly name?: string;
-  readonly result: 'accepted' | 'unchanged' | 'unknown' | 'wrong-state' | 'blocked';
+  readonly result: (typeof RESULTS)[number];
   readonly operation?: string;
   readonly reason?: Reason;
   readonly blockers?: readonly Reason[];
@@ -58,6 +61,24 @@ export function sharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswe
   const operation = first?.operation;
   if (operation === undefined || others.some((one) => one.operation !== operation)) return {};
   return { operation: operation as OperationId };
+}
+
+/** What all hosts of an answer have in common; undefined when they differ. The operation is said unless the request began it. */
+export function memoOf({ operation, hosts }: ScaleInAnswer, started: string): string | undefined {
+  const [first] = hosts;
+  if (first === undefined || hosts.some(({ result }) => result !== first.result)) return undefined;
+  const result = String(RESULTS.indexOf(first.result));
+  return operation === started ? result : `${result} ${operation ?? ''}`;
+}
+
+/** The answer in which every host has its own name, and nothing else is said of any of them. */
+export function answerFromMemo(memo: string, names: readonly string[], started: string | undefined): ScaleInAnswer {
+  const [nth = '', other] = memo.split(' ');
+  const result = RESULTS[Number(nth)] ?? 'unknown';
+  const operation = other ?? started;
+  const same = operation !== undefined && operation !== '' && { operation: operation as OperationId };
+  const hosts = [...new Set(names)].sort().map((host) => ({ host, name: host, result, ...same }));
+  return { ...same, hosts };
 }
 
 const SAID: Readonly<Record<ScaleInVerb, string>> = {

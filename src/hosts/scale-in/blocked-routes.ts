@@ -62,9 +62,10 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
         if (host !== undefined && !isVisible(fleet, caller, host)) return unknownHost(host);
         const isWanted = (id: string): boolean => host === undefined || id === host;
         const hosts = drainingHosts(fleet, caller, site);
-        const within = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
+        const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
         // Planned for all of them also when one is wanted: what others of them take is not free for its tenants.
-        const how = { hosts, within, nowMs, explained: limit, isExplained: isWanted, tenantsOf: listRemainingTenants };
+        const about = { explained: limit, isExplained: isWanted, tenantsOf: listRemainingTenants };
+        const how = { hosts, siteToStayIn: stayIn, nowMs, ...about };
         const planned = yield* planBatchInSteps(slices, evacuators, how);
         const blocked = planned.flatMap(({ evacuating }) =>
           evacuating.filter((one) => isWanted(one.host) && isWaiting(one)),

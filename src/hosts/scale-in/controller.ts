@@ -51,7 +51,7 @@ export class ScaleInController {
     await this.#loop.reconcile();
   }
 
-  /** Costs what hosts there are that are drained, or that nobody drains. */
+  /** Costs what hosts there are that are drained, or that no operation drains. */
   async #reconcileHosts({ nowMs }: LeasePass): Promise<void> {
     const { journal, evacuators } = this.#options;
     const { fleet } = journal;

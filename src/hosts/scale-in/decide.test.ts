@@ -213,7 +213,7 @@ describe('end', () => {
     const { facts } = await world.refusal(world.ending(['c1'], { disconnect: true }));
     const [one] = (facts?.['hosts'] ?? []) as readonly HostResult[];
     expect(one?.blockers).toHaveLength(101);
-    expect(one?.blockers?.at(-1)).toEqual({ code: 'more-live-here', host: 'c1', told: 100 });
+    expect(one?.blockers?.at(-1)).toEqual({ code: 'more-live-here', host: 'c1', shown: 100 });
   });
 
   test('a-service-without-another-candidate-is-no-blocker, and ends with the host', async () => {

@@ -5,7 +5,7 @@ import { accept } from '../../journal/index.ts';
 import { ITEM, OPERATION, type StoredItem } from '../../operations/index.ts';
 import { idOf } from '../../fleet/index.ts';
 import { clearForceDown, findHost, forceDownHost, type StoredHost } from '../decide.ts';
-import { inOneStep, type Evacuator } from '../evacuator.ts';
+import { runInOneStep, type Evacuator } from '../evacuator.ts';
 import { recordTransitions } from '../liveness/plan.ts';
 import { drainStep } from './drain.ts';
 import { guests, holding, activeHosts, posts, World } from './scale-in-fixture.ts';
@@ -80,8 +80,8 @@ describe('a drain', () => {
       ...posts.evacuator,
       inventory: () => [tenant],
       countLeaving: () => 0,
-      plan: () => inOneStep([{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'handover', to: 'c2' } }]),
-      begin: () => inOneStep({ changes: [] }),
+      plan: () => runInOneStep([{ host: 'c1', tenant, evacuation: { kind: 'move', how: 'handover', to: 'c2' } }]),
+      begin: () => runInOneStep({ changes: [] }),
     };
     const host = findHost(world.fleet, 'c1') as StoredHost;
     const look = { fleet: world.fleet, item, host, by: 'ann', within: undefined, nowMs: world.nowMs };
@@ -89,7 +89,7 @@ describe('a drain', () => {
     expect(step?.progress.reason).toEqual({ code: 'handover-budget', host: 'c1' });
   });
 
-  test('a-host-that-is-down-with-nothing-but-what-nobody-moves-says-what-that-is', async () => {
+  test('a-host-that-is-down-with-nothing-but-what-is-not-moved-says-what-that-is', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
@@ -97,8 +97,8 @@ describe('a drain', () => {
     const reason = { code: 'port-bound', port: 'p1', host: 'c1' };
     const ports: Evacuator = {
       ...guests.evacuator,
-      plan: (_trial, leavers) =>
-        inOneStep(
+      plan: (_openTrial, leavers) =>
+        runInOneStep(
           leavers.flatMap(({ host, tenants }) =>
             tenants.map((tenant) => ({ host, tenant, evacuation: { kind: 'wait' as const, reason } })),
           ),
@@ -248,20 +248,20 @@ describe('a host that is down', () => {
     expect(world.host('c1')?.quarantined).toBeUndefined();
   });
 
-  test('is-quarantined-when-it-is-heard-again', async () => {
+  test('is-quarantined-when-it-reports-again', async () => {
     const world = await startForcedDown();
     await reconnect(world, 'c1');
     expect(world.host('c1')?.quarantined).toEqual({ because: 'operator-fenced', atMs: world.nowMs });
     expect(world.host('c1')?.connection.state).toBe('up');
   });
 
-  test('is-quarantined-when-the-word-is-taken-back-before-it-is-heard', async () => {
+  test('is-quarantined-when-force-down-is-cleared-before-it-reports', async () => {
     const world = await startForcedDown();
     await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));
     expect(world.host('c1')?.quarantined?.because).toBe('operator-fenced');
   });
 
-  test('is-quarantined-at-once-when-it-was-heard-all-the-time', async () => {
+  test('is-quarantined-at-once-when-it-reported-all-the-time', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await forceDown(world, 'c1');
     await started(world, 'c1');
@@ -305,7 +305,7 @@ describe('a drained host', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('stays-drained-while-a-service-has-nobody-else', async () => {
+  test('stays-drained-while-a-service-has-no-other-host', async () => {
     const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
     await started(world, 'c1');
     await world.settle();

@@ -46,7 +46,7 @@ export function drainStep(context: DrainContext): readonly RecordStep[] {
   const { item } = context;
   const handed = attemptHandovers(context);
   if (handed.kind === 'begun') return [recordStarted(context, 'handover', handed, 'handovers-under-way')];
-  // Until then no instance leaves: those that could take over do so first. What has nobody to take over waits for instances.
+  // Until then no instance leaves: those that could take over do so first. A service without a candidate waits for instances.
   if (handed.kind === 'busy' && item.doc.step === 'handover') return waitIfNew(item, 'handover', handed.reason);
   if (context.host.doc.leaving?.drain !== true) return finishIfEmpty(context, 'empty');
   return beginMoves(context);

@@ -115,11 +115,11 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   }
   const host = item.doc.target.id;
   const waitedMs = nowMs - startedMs;
-  // The missing answer was reported for a while. A host that answers with a failure is asked again instead.
+  // The missing answer was reported for a while. The task of a host that answers with a failure is repeated instead.
   const isSilent = state === 'waiting' && SILENT.includes(item.doc.reason?.code ?? '');
   const isReported = isSilent && nowMs - item.doc.sinceMs >= LEAVE_PATIENCE_MS;
   if (forced === undefined && isReported && waitedMs >= LEAVE_DEADLINE_MS) {
-    mark('leave-given-up');
+    mark('leave-timed-out');
     return [fail(item, { code: 'leave-given-up', host, connection: doc.connection.state, waitedMs })];
   }
   // It cannot answer while it is silent, and is not known to be down yet.
@@ -237,7 +237,7 @@ function planFinalize(context: EndContext, host: StoredHost): readonly PlannedSt
   return [awaitCleanUp(item, { hosts: peers, revision: host.revision })];
 }
 
-/** A peer that is silent, too old, or not trusted must hold up nobody. */
+/** A peer that is silent, too old, or not trusted must hold up no removal. */
 function isWaitedFor(peer: Host | undefined): boolean {
   return peer !== undefined && peer.quarantined === undefined && cleanupBlocker(peer) === undefined;
 }

@@ -95,7 +95,7 @@ export function blockersOf(
   const named = living
     .slice(0, BLOCKERS_MAX)
     .map((tenant): Reason => ({ code: 'lives-here', host: id, kind: tenant.kind, tenant: tenant.id }));
-  if (living.length > BLOCKERS_MAX) named.push({ code: 'more-live-here', host: id, told: BLOCKERS_MAX });
+  if (living.length > BLOCKERS_MAX) named.push({ code: 'more-live-here', host: id, shown: BLOCKERS_MAX });
   for (const reason of unsettledReasonsOf(fleet, evacuators, id)) {
     if (named.length > BLOCKERS_MAX) break;
     named.push(reason);

@@ -81,7 +81,7 @@ export function* touchedItems(
   change: AppliedChange,
 ): Iterable<StoredItem> {
   for (const evacuator of evacuators) {
-    for (const host of evacuator.hostsAffectedBy?.(fleet, change) ?? []) yield* itemsOfHost(fleet, host);
+    for (const host of evacuator.hostsAffectedBy?.(change, fleet) ?? []) yield* itemsOfHost(fleet, host);
   }
 }
 

@@ -84,7 +84,7 @@ test('open-tasks-of-a-host-keep-it-while-it-is-connected, and are named', async 
 });
 
 test.each(['up', 'suspect'] as const)(
-  'one-that-is-told-to-leave-and-does-not-answer-is-told-of-within-15-s-and-given-up-after-5-minutes: %s',
+  'one-that-does-not-answer-its-leave-task-is-shown-within-15-s-and-its-end-fails-after-5-minutes: %s',
   async (state) => {
     const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
     world.mute.add('c1');

@@ -32,7 +32,7 @@ describe('peers of a host that goes', () => {
   test.each([
     ['one-that-joins-and-has-joined-with-its-agent-has-tunnels-like-others', { credential: 't-c4' }, ['c4@c1']],
     ['one-that-joins-anew-may-have-those-of-its-former-life', { readmitted: true as const }, ['c4@c1']],
-    ['one-that-joins-and-was-never-heard-of-has-none', {}, []],
+    ['one-that-joins-and-never-reported-has-none', {}, []],
   ])('%s', async (_name, facts, listed) => {
     const world = await drained();
     const { credential: _, ...c4 } = hostIn('c4', 'joining', { connection: { state: 'unknown', sinceMs: 0 } })
@@ -80,7 +80,7 @@ describe('peers of a host that goes', () => {
     expect(world.pending()).toEqual([]);
   });
 
-  test('hosts-that-go-together-are-not-told-of-each-other', async () => {
+  test('hosts-that-leave-together-have-no-pending-clean-up-of-each-other', async () => {
     const world = await drained();
     await world.connect('c2', 'down');
     await world.commit(world.starting(['c2']));

@@ -131,7 +131,7 @@ function isSameList(one: readonly string[], other: readonly string[]): boolean {
 /** Blocked hosts and their blockers are found in slices; the others are proven empty in the commit. */
 export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndScaleIn>): PreparableDecision {
   const { world, authority, evacuators } = slicing;
-  const decided = (fleet: FleetReader, knownBlockers: KnownBlockers): Decision<ScaleInAnswer> =>
+  const decide = (fleet: FleetReader, knownBlockers: KnownBlockers): Decision<ScaleInAnswer> =>
     endScaleIn(fleet, evacuators, { ...commandOf(fleet), knownBlockers });
   return {
     decide: (fleet) => {
@@ -143,7 +143,7 @@ export function endInSlices(slicing: SlicingContext, commandOf: CommandOf<EndSca
       const made = await planInSlices(world, authority, ({ fleet }) =>
         findBlocked(fleet, evacuators, commandOf(fleet)),
       );
-      return 'code' in made ? made : { decide: (fleet) => decided(fleet, made.plan) };
+      return 'code' in made ? made : { decide: (fleet) => decide(fleet, made.plan) };
     },
   };
 }

@@ -12,6 +12,7 @@ import {
   type Route,
   type RouteContext,
 } from '../../access/index.ts';
+import type { Composition } from '../../composition/index.ts';
 import { idOf, valueOf, type Reason, type Refusal } from '../../fleet/index.ts';
 import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../../operations/index.ts';
@@ -19,7 +20,7 @@ import type { Evacuator } from '../evacuator.ts';
 import { PREVIEW, renderPreview, type RenderContext } from '../preview/representation.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
 import { planPreviewInSteps } from '../preview/preview.ts';
-import type { HostResult, ScaleInAnswer } from './answer.ts';
+import { answerFromMemo, memoOf, type HostResult, type ScaleInAnswer } from './answer.ts';
 import { scaleInBlockedRoute } from './blocked-routes.ts';
 import { SCALE_IN } from './settings.ts';
 import { scaleInStatusRoute } from './status-routes.ts';
@@ -37,6 +38,7 @@ export interface ScaleInRoutes {
   readonly evacuators: readonly Evacuator[];
   readonly touchedBy: RemovalImpactComputation;
   readonly explain: Explain;
+  readonly scopes: Pick<Composition, 'scopeOf'>;
 }
 
 const PATH = '/api/v1/scale-in';
@@ -221,7 +223,13 @@ function verbRoute<F extends TProperties>(
             ? refuse(renderRefusal(decision.refusal, { explain, sight: redactorFor(caller, fleet) }))
             : decision;
         },
-        answer: (made: ScaleInAnswer, { redactor }) => renderAnswer(made, operation, { explain, sight: redactor }),
+        answer: (made: ScaleInAnswer, { redactor }) => {
+          const memo = memoOf(made, operation);
+          const rendered = renderAnswer(made, operation, { explain, sight: redactor });
+          return memo === undefined ? rendered : { ...rendered, memo };
+        },
+        recompose: ({ memo, operation: started, redactor }) =>
+          renderAnswer(answerFromMemo(memo, hosts, started), started, { explain, sight: redactor }),
       }));
     },
   });
@@ -231,7 +239,7 @@ function requesterFields({ name, site }: Caller): Pick<ScaleInRequest, 'by' | 's
   return { by: name, site };
 }
 
-function renderAnswer(made: ScaleInAnswer, started: OperationId, telling: RenderContext): Answer {
+function renderAnswer(made: ScaleInAnswer, started: string | undefined, telling: RenderContext): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),
@@ -248,15 +256,15 @@ function renderResult(
   shared?: string,
 ): object {
   // An unknown name comes from the caller: the answer is the same whether another site has it or not.
-  const limited = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
-  const why = reason === undefined ? undefined : limited(reason);
+  const redact = (of: Reason): Reason => (one.result === 'unknown' ? of : (sight?.redactReason(of) ?? of));
+  const why = reason === undefined ? undefined : redact(reason);
   return {
     ...one,
     ...(name !== undefined && name !== one.host && { name }),
     ...(operation !== undefined && operation !== shared && { operation }),
     ...(why !== undefined && { reason: why, sentence: explain(why) }),
     ...(blockers !== undefined && {
-      blockers: blockers.map(limited).map((blocker) => ({ ...blocker, sentence: explain(blocker) })),
+      blockers: blockers.map(redact).map((blocker) => ({ ...blocker, sentence: explain(blocker) })),
     }),
   };
 }

@@ -11,7 +11,7 @@ const FACTS = {
   tenant: 'web-1',
   target: 'web-1',
   operation: 'op-1',
-  told: 100,
+  shown: 100,
   connection: 'up',
   message: 'No.',
   problems: ['the switch does not answer'],

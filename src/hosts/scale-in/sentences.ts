@@ -23,8 +23,8 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${formatFact(host)} leaves without a drain and still has ${formatFact(kind)} ${formatFact(tenant)}. Move it off by other means, or let the host be drained with "muster scale-in start ${formatFact(host)}".`,
   'lives-here': ({ host, kind, tenant }) =>
     `Host ${formatFact(host)} still has ${formatFact(kind)} ${formatFact(tenant)}.`,
-  'more-live-here': ({ host, told }) =>
-    `Host ${formatFact(host)} has more than the ${formatFact(told)} that are named.`,
+  'more-live-here': ({ host, shown }) =>
+    `Host ${formatFact(host)} has more than the ${formatFact(shown)} that are named.`,
   'not-drained': ({ host }) =>
     `Host ${formatFact(host)} has not been found empty yet. "muster scale-in status" says what it waits for.`,
   'still-connected': ({ host, connection }) =>

@@ -12,6 +12,7 @@ import {
   type Route,
   type Redactor,
 } from '../../access/index.ts';
+import type { Composition } from '../../composition/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../../operations/index.ts';
 import { findHost, unknownHost, type StoredHost } from '../decide.ts';
@@ -24,6 +25,7 @@ import { STRAYS_SCHEMA } from '../strays-schema.ts';
 interface StatusRoute {
   readonly evacuators: readonly Evacuator[];
   readonly explain: Explain;
+  readonly scopes: Pick<Composition, 'scopeOf'>;
 }
 
 /** In the order of a host's way out. */
@@ -64,7 +66,7 @@ const STATUS = Type.Object({
   }),
 });
 
-export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route {
+export function scaleInStatusRoute({ evacuators, explain, scopes }: StatusRoute): Route {
   return read({
     method: 'GET',
     path: '/api/v1/scale-in',
@@ -81,15 +83,16 @@ export function scaleInStatusRoute({ evacuators, explain }: StatusRoute): Route 
     answers: { 200: { about: 'leaving and returning hosts', schema: STATUS } },
     handle: ({ query: { site, host: only, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
       const sight = redactorFor(caller, fleet);
-      const isWanted = (of: string): boolean => canSeeSite(caller, of) && (site === undefined || site === of);
       if (only !== undefined && !isVisible(fleet, caller, only)) return refusalAnswer(unknownHost(only));
       const isNamed = (id: string): boolean => only === undefined || id === only;
+      const isWanted = (of: string | undefined): boolean =>
+        canSeeSite(caller, of) && (site === undefined || site === of);
       const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
         .filter(({ id, doc }) => isNamed(id) && isWanted(doc.site))
         .sort((one, other) => (one.id < other.id ? -1 : 1));
-      const siteOf = (host: string): string => fleet.get(HOST, host as StoredHost['id'])?.doc.site ?? '';
+      const { siteOf } = scopes.scopeOf(PENDING_CLEAN_UP);
       const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(
-        ({ doc }) => isNamed(doc.host) && isWanted(siteOf(doc.peer)),
+        ({ doc }) => isNamed(doc.host) && isWanted(siteOf(doc, fleet)),
       );
       return answer({
         count: all.length,
@@ -111,7 +114,7 @@ export function isVisible(fleet: FleetReader, caller: Caller, id: string): boole
   return host !== undefined && canSeeSite(caller, host.doc.site);
 }
 
-interface StatusRenderContext extends StatusRoute {
+interface StatusRenderContext extends Omit<StatusRoute, 'scopes'> {
   readonly sight: Redactor | undefined;
 }
 

@@ -23,7 +23,7 @@ import {
 } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
 import {
-  inOneStep,
+  runInOneStep,
   type BeginEvacuation,
   type PlannedEvacuation,
   type Evacuation,
@@ -166,8 +166,8 @@ function evacuatorOf(kit: Kit): Evacuator {
     countLeaving: (fleet, host) => fleet.countOf(moving, host),
     remainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
-    *plan(fleet, leavers) {
-      yield;
+    *plan(openTrial, leavers) {
+      const fleet = yield* openTrial();
       const more = new Map<string, number>();
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => {
@@ -175,8 +175,8 @@ function evacuatorOf(kit: Kit): Evacuator {
         }),
       );
     },
-    begin: (fleet, planned, how) => inOneStep({ changes: beginTenantMoves(kit, fleet, planned, how) }),
-    hostsAffectedBy: (_fleet, change) => {
+    begin: (fleet, planned, how) => runInOneStep({ changes: beginTenantMoves(kit, fleet, planned, how) }),
+    hostsAffectedBy: (change) => {
       if (change.kind !== kind.name) return [];
       const docs = [change.before?.doc, change.after?.doc].filter((doc) => doc !== undefined);
       return [...new Set(docs.map((doc) => (doc as TenantDoc).host))];

@@ -7,7 +7,7 @@ import { World } from '../instances-fixture.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 
-test('a back end that refuses to delete a port of a failed build is asked again: no port is left there', async () => {
+test('a deletion of a port of a failed build that is refused is repeated: no port is left there', async () => {
   const world = await World.of(fixtureF('simulated'));
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
   world.network.faults.arm({ op: 'delete', outcome: 'forbidden', times: 2 });

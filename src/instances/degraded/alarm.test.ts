@@ -57,7 +57,7 @@ describe('the check of an instance', () => {
     expect(String(trouble(5))).toMatch(/unplugged; and 2 more$/);
   });
 
-  test('a-port-that-nobody-has-spoken-of-yet-has-ten-seconds', async () => {
+  test('a-port-without-an-event-has-ten-seconds', async () => {
     const world = await startActive('simulated');
     const sinceMs = await dropEvents(world);
     expect(decideDegraded(world.fleet, 'web', sinceMs + 9999)).toEqual({ changes: [], recheckAtMs: sinceMs + 10_000 });
@@ -102,7 +102,7 @@ describe('the check of an instance', () => {
 });
 
 describe('the controller', () => {
-  test('whoever-gets-the-lease-finds-what-nobody-has-looked-at', async () => {
+  test('a-new-lease-holder-finds-what-was-not-checked-before', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
     await unplug(world, 'web-p0');

@@ -49,7 +49,7 @@ export class DegradedController {
       intervalMs: () => this.#untilDueMs(),
       // Without the lease it forgets what it was woken for.
       runsAsFollower: true,
-      subscribe: () => options.journal.onCommit((_commit, applied) => this.wake(applied)),
+      subscribe: () => options.journal.onCommit(({ applied }) => this.wake(applied)),
     });
   }
 

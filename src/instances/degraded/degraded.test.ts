@@ -188,7 +188,7 @@ describe('a move', () => {
     expect(world.nowMs - nowMs).toBeLessThan(200_000);
   });
 
-  test('hears-of-a-plug-again-that-nobody-heard', async () => {
+  test('reports-a-plug-again-whose-report-was-lost', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', host: 'h4', outcome: 'hang' });
     const operation = await move(world);
@@ -197,7 +197,7 @@ describe('a move', () => {
     expectConnected(world, 'h4');
   });
 
-  test('that-nobody-says-is-plugged-anywhere-has-failed-and-the-instance-is-degraded', async () => {
+  test('that-no-event-says-is-plugged-has-failed-and-the-instance-is-degraded', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'plug', outcome: 'hang', times: 9999 });
     const operation = await move(world);

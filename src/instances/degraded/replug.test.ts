@@ -33,7 +33,7 @@ test('never: a port that is connected is bound again beside one that is not', as
   expect(world.ports('web').map(({ serial }) => serial)).toEqual([before[0], (before[1] ?? 0) + 1]);
 });
 
-test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the-wait-for-one-that-nobody-speaks-of', async () => {
+test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the-wait-for-one-without-an-event', async () => {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'plug', outcome: 'plug-failed', times: 999 });
   await unplug(world);

@@ -31,7 +31,7 @@ import { INSTANCE, INSTANCES_BY_HOST, type InstanceState } from '../model.ts';
 
 /** It ends when the host is swept or removed, however long that takes: a host that returns late must not run a second copy. */
 export const NO_DEADLINE_MS = 100 * 365 * 24 * 3600 * 1000;
-/** A host that could not destroy a copy is asked again after this time. */
+/** The task of a host that could not destroy a copy is repeated after this time. */
 const DESTROY_RETRY_MS = 30_000;
 
 const HOLD = 'hold';
@@ -53,14 +53,14 @@ export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
 
 /** The role of a copy on a host. */
 export type CopyRole =
-  /** Not used: a successor runs elsewhere, or the user has given up its contents. */
+  /** Not used: a successor runs elsewhere, or the user has released its contents. */
   | 'superseded'
   /** The instance is on this host again: the copy is the instance. */
   | 'current'
-  /** Nobody has said that the instance runs elsewhere. */
+  /** It is not confirmed that the instance runs elsewhere. */
   | 'possibly-last';
 
-/** A shelve or a delete gives up the contents; a build begins without any. */
+/** A shelve or a delete releases the contents; a build begins without any. */
 const WITHOUT_CONTENTS: readonly InstanceState[] = ['deleting', 'shelving', 'shelved', 'building'];
 
 export interface Copy {
@@ -102,7 +102,7 @@ export const instanceClean: OperationKind = {
   name: 'instance-clean',
   steps: [HOLD, DESTROY],
   cancel: { kind: 'none', because: 'a copy that is left behind would stay unnoticed' },
-  retry: { kind: 'does', what: 'the host is asked again' },
+  retry: { kind: 'does', what: 'the task of the host is repeated' },
 
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {

@@ -100,7 +100,7 @@ export function planRelease(
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }
 
-/** A fault of one port does not stop the others: the back end has processed all of them, and is asked again for the rest. */
+/** A fault of one port does not stop the others: the back end has processed all of them, and the order is repeated for the rest. */
 export function handleReleaseOutcome(
   fleet: FleetReader,
   item: StoredItem,

@@ -29,7 +29,7 @@ export const instanceRelease: OperationKind = {
   name: 'instance-release',
   steps: ['destroy', 'release'],
   cancel: { kind: 'none', because: 'the resources of the build would never be released' },
-  retry: { kind: 'does', what: 'the host or the back end is asked again' },
+  retry: { kind: 'does', what: 'the task or the order is repeated' },
 
   plan: (fleet, items, nowMs) =>
     items.flatMap((item): readonly PlannedStep[] => {

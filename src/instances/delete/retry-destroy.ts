@@ -1,4 +1,4 @@
-// A host could not destroy its copy of an instance: it is asked again, less and less often.
+// A host could not destroy its copy of an instance: the task is repeated with backoff.
 import { waitWithBackoff, type RecordStep, type StoredItem, type TaskAnswer } from '../../operations/index.ts';
 
 export function retryDestroy(item: StoredItem, { problems = [] }: TaskAnswer, nowMs: number): RecordStep {

@@ -12,12 +12,13 @@ import {
 } from '../../fleet/index.ts';
 import {
   findHost,
-  inOneStep,
+  runInOneStep,
   type BeginEvacuation,
   type PlannedEvacuation,
   type Evacuation,
   type Evacuator,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
   type StartedEvacuation,
@@ -66,13 +67,12 @@ export const instanceEvacuator: Evacuator = {
   findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
   remainingTenants: (fleet, host) => remainingTenants(fleet, host),
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
-  hostsAffectedBy: (fleet, change) => affectedHosts(fleet, change),
+  hostsAffectedBy: (change, fleet) => affectedHosts(fleet, change),
 
   plan: planInstances,
-  trialKinds: [CLAIM.name],
 
   // A drain begins few at once.
-  begin: (fleet, planned, how) => inOneStep(beginMoves(fleet, planned, how)),
+  begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, how)),
 
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 };
@@ -133,10 +133,11 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 
 /** One after the other on one trial: capacity that one of them would use is not available to the next, whichever host it leaves. */
 function* planInstances(
-  trial: Trial,
+  openTrial: OpenTrial,
   leavers: readonly LeavingTenants[],
   { nowMs, explained = 0, isExplained }: PlanOptions,
 ): PlanSteps {
+  const trial = yield* openTrial(CLAIM.name);
   const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {

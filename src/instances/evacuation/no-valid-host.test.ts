@@ -56,7 +56,7 @@ describe('an instance that has no place to go', () => {
     const large = flavor('small', { memoryMiB: 60 * 1024 });
     const world = await worldOf(3, large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0'));
     expect(messages(world.fleet, ['h2'])).toEqual([
-      'No host fits instance web-3 now. 1 of 5 hosts: leaving. 2 of 4 hosts: too little memory left: 61440 MiB asked, 40960 MiB at most. 2 of 2 hosts: out of reach of segment seg0 of network n, which address 10.0.0.4 is in.',
+      'No host fits instance web-3 now. 1 of 5 hosts: leaving. 2 of 4 hosts: too little memory left: 61440 MiB requested, 40960 MiB at most. 2 of 2 hosts: out of reach of segment seg0 of network n, which address 10.0.0.4 is in.',
     ]);
   });
 

@@ -218,7 +218,7 @@ describe('instances of a leaving host', () => {
   });
 });
 
-test('a-host-that-leaves-undrained-is-not-trusted-once-somebody-rebuilds-what-it-had', async () => {
+test('a-host-that-leaves-undrained-is-not-trusted-once-its-instances-are-rebuilt', async () => {
   const world = await startSome(2);
   await world.disconnectHost('h2');
   await world.forceDown('h2');

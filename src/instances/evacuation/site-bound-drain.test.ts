@@ -61,7 +61,7 @@ describe('a drain by a caller of one site', () => {
     expect(of.instance('web')).toMatchObject({ host: 'h4' });
   });
 
-  test('leaves-the-site-once-somebody-starts-it-who-may-write-both', async () => {
+  test('leaves-the-site-once-a-caller-starts-it-who-may-write-both', async () => {
     const of = await world();
     const bound = await start(of, { site: HERE });
     await of.settle();
@@ -74,7 +74,7 @@ describe('a drain by a caller of one site', () => {
     expect(findHost(of.fleet, 'h2')?.doc.state).toBe('drained');
   });
 
-  test('a-drain-that-may-leave-the-site-is-not-narrowed-by-somebody-who-may-not', async () => {
+  test('a-drain-that-may-leave-the-site-is-not-narrowed-by-a-caller-who-may-not', async () => {
     const of = await world();
     const free = await start(of);
     expect(await start(of, { site: HERE })).toBe(free);
@@ -104,7 +104,7 @@ describe('a move by a caller of one site', () => {
     expect(of.instance('web')?.host).toBe('h2');
   });
 
-  test('what-somebody-else-began-is-tried-again-inside-the-site-only', async () => {
+  test('what-another-caller-began-is-tried-again-inside-the-site-only', async () => {
     const of = await world();
     const { operation } = await of.commit((fleet) =>
       moveInstances(fleet, { ids: ['web'], kind: 'live', target: 'h1', ...commandBase(of) }),

@@ -1,7 +1,8 @@
 // GET /api/v1/hosts/:id/tenants: which caller sees what.
 import { describe, expect, test } from 'vitest';
 import type { Answer, Caller, RefusalAnswer, RouteContext as RouteWorld } from '../../access/index.ts';
-import { findHost, type Evacuator } from '../../hosts/index.ts';
+import { findHost, runInOneStep, type Evacuator } from '../../hosts/index.ts';
+import { CLAIM } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
@@ -52,9 +53,10 @@ describe('the tenants of a host', () => {
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
-      *plan(trial, leavers, how) {
+      *plan(openTrial, leavers, how) {
+        const trial = yield* openTrial(CLAIM.name);
         planned.push(findHost(trial, 'h2')?.doc.state);
-        return yield* instanceEvacuator.plan(trial, leavers, how);
+        return yield* instanceEvacuator.plan(() => runInOneStep(trial), leavers, how);
       },
     };
     await ask(world, 'h2', {}, { evacuator });
@@ -62,7 +64,7 @@ describe('the tenants of a host', () => {
     expect(findHost(world.journal.fleet, 'h2')?.doc.state).toBe('active');
   });
 
-  test('a-wait-is-told-in-words', async () => {
+  test('a-wait-is-shown-in-words', async () => {
     const world = await startOne();
     await world.disconnectHost('h2');
     const sentence = expect.stringContaining('muster hosts force-down h2') as string;

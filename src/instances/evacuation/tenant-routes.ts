@@ -117,7 +117,7 @@ function* planTenants(
   // As for a scale-in: nothing is moved off a host that stays.
   const planned = yield* planBatchInSteps(slices, evacuators, {
     hosts: [host],
-    within: () => within,
+    siteToStayIn: () => within,
     nowMs,
     explained: limit,
     tenantsOf: (evacuator, fleet, id) => {

@@ -33,7 +33,7 @@ describe('after the source has migrated the instance', () => {
     expect(world.machines.log.filter((line) => line.startsWith('activate'))).toHaveLength(4);
   });
 
-  test('the-back-end-does-not-answer: it is asked again under the same serial', async () => {
+  test('the-back-end-does-not-answer: the order is repeated under the same serial', async () => {
     const world = await startActive('simulated');
     world.network.faults.arm({ op: 'activate', outcome: 'unavailable', times: 3 });
     world.network.faults.arm({ op: 'activate', outcome: 'applied-but-lost', times: 1 });
@@ -231,7 +231,7 @@ describe('the deadline', () => {
     await retried(ended);
   });
 
-  test('a-retry-while-somebody-else-moves-it: superseded', async () => {
+  test('a-retry-while-another-operation-moves-it: superseded', async () => {
     const { world, operation } = await passed('schedule');
     const other = await move(world);
     await world.runUntilStep(other, 'web', 'prepare');
@@ -241,7 +241,7 @@ describe('the deadline', () => {
     expect(world.operationDoc(other)?.state).toBe('succeeded');
   });
 
-  test('a-retry-after-somebody-else-moved-it: superseded', async () => {
+  test('a-retry-after-another-operation-moved-it: superseded', async () => {
     const { world, operation } = await passed('schedule');
     await move(world);
     await world.settle();

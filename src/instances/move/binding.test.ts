@@ -120,7 +120,7 @@ describe('one binding: the way back to the source', () => {
     expect(world.alarm('web')).toBeDefined();
   });
 
-  test('a-back-end-that-does-not-answer-is-asked-for-as-long-as-it-takes: nobody knows where the port is', async () => {
+  test('a-back-end-that-does-not-answer-is-retried-for-as-long-as-it-takes: where the port is is unknown', async () => {
     const { world, operation } = await failMigration();
     world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'unavailable', times: 12 });
     for (let tick = 0; tick < 10; tick += 1) await world.tick();
@@ -152,7 +152,7 @@ describe('one binding: the way back to the source', () => {
   });
 });
 
-describe('a-back-end-that-is-silent-is-told-of-where-the-instance-is', () => {
+describe('while-a-back-end-is-silent-the-reason-says-where-the-instance-is', () => {
   const reasonAt = (world: World, operation: string): object | undefined => world.item(operation, 'web')?.reason;
 
   test('while the target is bound it runs at the source', async () => {

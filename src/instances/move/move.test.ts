@@ -107,7 +107,7 @@ test('scheduling-5-migrate: from h2 to h4 with the same addresses', async () => 
   expect(world.violations).toEqual([]);
 });
 
-test('a-moved-instance-can-move-back-and-is-told-apart-by-serial', async () => {
+test('a-moved-instance-can-move-back-and-is-distinguished-by-serial', async () => {
   const world = await startActive();
   await world.commit(decideMove(world));
   await world.settle();

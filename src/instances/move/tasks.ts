@@ -42,7 +42,7 @@ import { nonInlinePorts } from '../back-end-orders.ts';
 import { portsOf, canReachPools } from '../build/placement.ts';
 import { switchModeOf } from './switch-mode.ts';
 
-/** A host or a back end that failed when there is no way back is asked again after this time. */
+/** A task or an order that failed when there is no way back is repeated after this time. */
 const TASK_RETRY_MS = 5000;
 
 /** The faults of a host or a back end that concern the ports. */
@@ -202,7 +202,7 @@ export function handlePlugged(look: MoveContext, changes: readonly Change[] = []
   return advanceMove(look, { step: 'clean-source', host: look.instance.doc.move.from, changes });
 }
 
-/** The back end's answer. After the migration a back end that does not answer is asked again some times. */
+/** The back end's answer. After the migration an order without an answer is repeated some times. */
 export function handleMoveOutcome(
   fleet: FleetReader,
   item: StoredItem,

@@ -114,7 +114,7 @@ function notRebuildableNow(id: string, state: InstanceState): string {
 }
 
 function notConfirmedDown(id: string, host: string): Refusal {
-  const message = `Host "${host}" may still run instance "${id}": nobody has confirmed that it is down. If it is off, say so with "muster hosts force-down ${host} --reason <why>"; if it is not, move the instance with "muster instances move ${id}".`;
+  const message = `Host "${host}" may still run instance "${id}": it is not confirmed that it is down. If it is off, say so with "muster hosts force-down ${host} --reason <why>"; if it is not, move the instance with "muster instances move ${id}".`;
   return { kind: 'conflict', code: 'host-not-confirmed-down', message, facts: { instance: id, host } };
 }
 

@@ -31,7 +31,7 @@ export const instanceShelve: OperationKind = {
   name: 'instance-shelve',
   steps: ['destroy', 'unbind'],
   cancel: { kind: 'none', because: 'the instance may be gone from its host already; unshelve it afterwards' },
-  retry: { kind: 'does', what: 'a host or back end that did not answer in time is asked again' },
+  retry: { kind: 'does', what: 'a task or an order that was not answered in time is repeated' },
 
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {

@@ -101,7 +101,7 @@ export function resetPlacement({ fault: _, move: __, together: ___, place, ...re
 }
 
 export function notActive({ id, doc }: StoredInstance, verb: string): Refusal {
-  const message = `Instance "${id}" cannot be ${verb}: it is ${doc.state}, and only active instances can. "muster instances show ${id}" tells more.`;
+  const message = `Instance "${id}" cannot be ${verb}: it is ${doc.state}, and only active instances can. "muster instances show ${id}" says why.`;
   return { kind: 'conflict', code: 'not-active', message, facts: { instance: id, state: doc.state } };
 }
 

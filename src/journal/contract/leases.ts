@@ -27,20 +27,20 @@ export function leaseContract(make: MakeWorld): void {
 }
 
 /** Never waits for longer than a test may take, and says which it was. */
-async function waitForVacancy(store: Store, until: () => Promise<void>): Promise<'vacant' | 'given up'> {
+async function waitForVacancy(store: Store, until: () => Promise<void>): Promise<'vacant' | 'timed out'> {
   const timeout = AbortSignal.timeout(20_000);
-  const waiting = store.awaitVacancy('fleet', timeout);
+  const waiting = store.awaitVacancy({ name: 'fleet', signal: timeout });
   await until();
   await waiting;
-  return timeout.aborted ? 'given up' : 'vacant';
+  return timeout.aborted ? 'timed out' : 'vacant';
 }
 
 function sessionContract(make: MakeWorld): void {
-  test('waiting for a vacancy ends when it is given up', async () => {
+  test('waiting for a vacancy ends when it is aborted', async () => {
     const { store, another } = await worldOf(make);
     expectHeld(await (await another()).acquireLease(leaseRequest('s1')));
     const over = new AbortController();
-    const waiting = store.awaitVacancy('fleet', over.signal);
+    const waiting = store.awaitVacancy({ name: 'fleet', signal: over.signal });
     over.abort();
     await waiting;
   });

@@ -26,7 +26,7 @@ function positionContract(make: MakeWorld): void {
     expect(await store.read({ revision: 5 }, 2)).toEqual({ kind: 'commits', commits: [], head: 5 });
   });
 
-  test('changed wakes a reader at the head, at once if it is behind, and when it gives up', async () => {
+  test('changed wakes a reader at the head, at once if it is behind, and when it is aborted', async () => {
     const { store } = await worldOf(make);
     const signal = new AbortController().signal;
     const woken = store.waitForChange(0, signal);

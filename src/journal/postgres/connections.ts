@@ -15,7 +15,7 @@ const CHECK_OUT_TIMEOUT_MS = 5000;
 // nothing, and may be busy with a page for longer.
 const WRITER_IDLE_IN_TRANSACTION_MS = 2000;
 const READER_IDLE_IN_TRANSACTION_MS = 5000;
-// Longer than a paused writer can hold the head row. The server gives up first, so that its answer is certain.
+// Longer than a paused writer can hold the head row. The server times out first, so that its answer is certain.
 const STATEMENT_TIMEOUT_MS = 12_000;
 const ANSWER_TIMEOUT_MS = 15_000;
 

@@ -12,7 +12,7 @@ const NOT_ALLOWED = '42501';
 // No such schema, table or function although the store was opened: the database was replaced.
 const SCHEMA_GONE: ReadonlySet<string> = new Set(['3F000', '42P01', '42883']);
 // A server that answers a commit with one of these has rolled back: the classes of constraints and rollback; a read-only
-// standby, a lock that was not to be had, a statement given up, which all come before the commit.
+// standby, a lock that was not to be had, a statement that timed out, which all come before the commit.
 const ROLLED_BACK_CLASSES: ReadonlySet<string> = new Set(['23', '40']);
 const ROLLED_BACK: ReadonlySet<string> = new Set(['25006', '55P03', '57014']);
 

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../store.ts';
 
 // Less than a lease lasts: after so long without an answer another database server is searched for while the lease is still valid.
 const ANSWER_TIMEOUT_MS = 3000;
-// PostgreSQL gives up first, so that its answer is certain.
+// PostgreSQL times out first, so that its answer is certain.
 const STATEMENT_TIMEOUT_MS = 2500;
 // A paused process in the middle of taking a lease holds the head row.
 const IDLE_IN_TRANSACTION_MS = 2000;
@@ -67,7 +67,7 @@ export class PostgresLeaseSession {
     return this.#wake.signal;
   }
 
-  /** One after the other. After a failure the connection is given up, and every lock with it. */
+  /** One after the other. After a failure the connection is closed, and every lock released with it. */
   run<T>(work: SessionWork<T>): Promise<T> {
     const result = this.#last.then(() => this.#run(work));
     this.#last = result.catch(() => undefined);
@@ -140,7 +140,7 @@ function sessionConfig(base: ClientConfig): ClientConfig {
 
 /**
  * The driver's own limit is a timer that may fire first after the event loop was busy, though the answer has arrived: it is
- * read before this one gives up.
+ * read before this one times out.
  */
 function withTimeout<T>(work: Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();

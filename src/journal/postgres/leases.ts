@@ -6,7 +6,7 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './connections.ts';
 import type { PostgresLeaseSession } from './lease-session.ts';
 import { LEASE_RELEASED } from './listener.ts';
-import type { Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
+import type { Lease, LeaseAnswer, LeaseRequest, VacancyWait } from '../store.ts';
 
 interface LeaseRow {
   readonly name: string;
@@ -75,7 +75,7 @@ export class PostgresLeases {
   }
 
   /**
-   * It ran out, or its holder's session has ended: nobody has the lock of its tenure. One's own lock says nothing. Whoever
+   * It ran out, or its holder's session has ended: the lock of its tenure is free. One's own lock says nothing. Whoever
    * looks shares the lock, so that those who look do not get in each other's way.
    */
   async #isFree(client: ClientBase, name: string, ownEpoch: number | undefined): Promise<boolean> {
@@ -135,12 +135,12 @@ export class PostgresLeases {
   }
 
   /** The holder waits for the end of its own session, other servers for that of the holder's. */
-  async awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
+  async awaitVacancy({ name, signal }: VacancyWait): Promise<void> {
     const { session } = this.#options;
     while (!signal.aborted) {
       if (session.hasLock(name)) return session.waitForEnd(signal);
       const looking = session.run((client) => this.#isVacant(client, name));
-      const vacant = await looking.catch(() => undefined); // whoever asks for the lease is told why
+      const vacant = await looking.catch(() => undefined); // the request for the lease gets the error
       if (vacant === true) return;
       await this.#pause(vacant === undefined ? VACANCY_RETRY_MS : VACANCY_POLL_MS, signal);
     }

@@ -36,7 +36,7 @@ export class PostgresListener {
   /** Never fails: without a connection it tries again until it is closed. */
   async start(): Promise<void> {
     if (this.#closed) return;
-    const server = await this.#hosts.current().catch(() => undefined); // why none is to be had, whoever reads is told
+    const server = await this.#hosts.current().catch(() => undefined); // why there is none, readers get as an error
     if (server === undefined) this.#retryLater();
     else if (!this.#closed) await this.#listen(server);
   }

@@ -54,8 +54,8 @@ export async function dumpPostgres(client: PoolClient, s: string, sink: DumpSink
   const find = async (kind: string, id: string) =>
     (await client.query<{ body: string }>(one, [kind, id])).rows[0]?.body;
   await sink.head({ ...toLoadedHead(head), journalId: head.journal_id }, find);
-  await inPages<ResourceRow>(client, 'resources', (page) => sink.resources(page));
-  await inPages<CommitRow>(client, 'commits', (page) => sink.commits(page));
+  await fetchPages<ResourceRow>(client, 'resources', (page) => sink.resources(page));
+  await fetchPages<CommitRow>(client, 'commits', (page) => sink.commits(page));
 }
 
 async function versionOf(client: PoolClient, s: string): Promise<number> {
@@ -65,7 +65,7 @@ async function versionOf(client: PoolClient, s: string): Promise<number> {
 
 type Take<T> = (page: readonly T[]) => void | Promise<void>;
 
-async function inPages<T>(client: PoolClient, cursor: string, take: Take<T>): Promise<void> {
+async function fetchPages<T>(client: PoolClient, cursor: string, take: Take<T>): Promise<void> {
   for (;;) {
     const { rows } = await client.query(`FETCH ${DUMP_PAGE} FROM ${cursor}`);
     if (rows.length > 0) await take(rows as T[]);

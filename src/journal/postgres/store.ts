@@ -33,6 +33,7 @@ import type {
   Lease,
   LeaseAnswer,
   LeaseRequest,
+  VacancyWait,
   Position,
   ReadAnswer,
   StoredResource,
@@ -253,8 +254,8 @@ class PostgresStore implements Store {
     return this.#leases.read(name);
   }
 
-  awaitVacancy(name: string, signal: AbortSignal): Promise<void> {
-    return this.#leases.awaitVacancy(name, signal);
+  awaitVacancy(wait: VacancyWait): Promise<void> {
+    return this.#leases.awaitVacancy(wait);
   }
 
   close(): Promise<void> {

@@ -44,7 +44,7 @@ export type PostgresEnvironment = Readonly<Record<string, string | undefined>>;
 
 const SCHEME = /^postgres(?:ql)?:\/\//;
 const PORT_DEFAULT = '5432';
-// Long beside a round trip between sites, short beside the time in which a caller gives up.
+// Long beside a round trip between sites, short beside the time after which a caller times out.
 const CONNECT_TIMEOUT_DEFAULT_S = '2';
 
 /** Which variable of the environment stands in for a parameter that is not given. */

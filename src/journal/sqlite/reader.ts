@@ -44,9 +44,9 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
     const find = async (kind: string, id: string) => one.get(kind, id)?.['body'] as string | undefined;
     await sink.head({ ...toLoadedHead(head), journalId: head.journal_id }, find);
     const resources = database.prepare('SELECT kind, id, revision, body, digest FROM resource ORDER BY kind, id');
-    await inPages(resources.iterate() as unknown as Iterable<ResourceRow>, (page) => sink.resources(page));
+    await takePages(resources.iterate() as unknown as Iterable<ResourceRow>, (page) => sink.resources(page));
     const commits = database.prepare(`SELECT ${COMMIT_COLUMNS} FROM commit_log c ORDER BY c.revision`);
-    await inPages(commits.iterate() as unknown as Iterable<CommitRow>, (page) => sink.commits(page));
+    await takePages(commits.iterate() as unknown as Iterable<CommitRow>, (page) => sink.commits(page));
   } catch (error) {
     throw classifySqliteError(error);
   } finally {
@@ -56,7 +56,7 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
 
 type Take<T> = (page: readonly T[]) => void | Promise<void>;
 
-async function inPages<T>(rows: Iterable<T>, take: Take<T>): Promise<void> {
+async function takePages<T>(rows: Iterable<T>, take: Take<T>): Promise<void> {
   let page: T[] = [];
   for (const row of rows) {
     page.push(row);

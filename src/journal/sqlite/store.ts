@@ -23,6 +23,7 @@ import type {
   Lease,
   LeaseAnswer,
   LeaseRequest,
+  VacancyWait,
   Position,
   ReadAnswer,
   StoredResource,
@@ -137,15 +138,15 @@ export class SqliteStore implements Store {
 
   /** Few documents here, in one piece; many by the thread, so that the event loop goes on and they are checked beside it. */
   async snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
-    const taken = (page: SnapshotPage): void => take(resourcesOf(page));
+    const takePage = (page: SnapshotPage): void => take(resourcesOf(page));
     const reader = this.#snapshotReader();
-    if (reader !== undefined) return this.#translateAsync(reader.snapshot(taken));
+    if (reader !== undefined) return this.#translateAsync(reader.snapshot(takePage));
     return this.#runRead(() => {
       const pages = readSnapshot(this.#database);
       for (;;) {
         const { done, value } = pages.next();
         if (done === true) return value;
-        taken(value);
+        takePage(value);
       }
     });
   }
@@ -198,7 +199,7 @@ export class SqliteStore implements Store {
   }
 
   /** One process has the file: a lease left by a process that died is released at the start. */
-  awaitVacancy(_name: string, signal: AbortSignal): Promise<void> {
+  awaitVacancy({ signal }: VacancyWait): Promise<void> {
     return new Promise((resolve) => {
       if (signal.aborted) resolve();
       signal.addEventListener('abort', () => resolve(), { once: true });

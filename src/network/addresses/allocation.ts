@@ -104,7 +104,7 @@ function addressOutsideSubnet(ip: string, { network, subnet, field }: IpAddressR
 }
 
 function addressReserved(ip: string, { id, doc }: StoredSubnet, field: string): Refusal {
-  const message = `${ip} means the subnet ${doc.cidr} itself or everybody on it. Ask for another address.`;
+  const message = `${ip} is the network or the broadcast address of subnet ${doc.cidr}. Ask for another address.`;
   return invalid('address-reserved', message, { field, facts: { ip, subnet: id } });
 }
 

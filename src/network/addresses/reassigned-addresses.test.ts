@@ -25,7 +25,7 @@ test('never: an address that a back end gave away has two owners', () => {
   expect(portDoc(fleet, 'old').addresses).toEqual([at('10.0.0.8')]);
 });
 
-test('nobody-loses-what-is-free-or-ones-own', () => {
+test('no-port-loses-what-is-free-or-its-own', () => {
   const fleet = reassignmentFleet();
   const ports = [
     { id: idOf(PORT, 'old'), doc: portDoc(fleet, 'old') },

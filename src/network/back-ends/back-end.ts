@@ -193,7 +193,7 @@ export type OrderResult =
  *   (409, or found by id) are answered as they are. Bulk is all or none there: a fault is an outcome of every port.
  * - bind: per NIC one `PUT /v2.0/ports/{id}` with `binding:host_id`, all of them at once. Without `fixed_ips` a deferred port
  *   gets its address then. `drops` need `fixed_ips` in a call before: test that an emptied list leaves the port
- *   deferred and not `none`, which nobody has verified. `binding:vif_type` may be `binding_failed` in an answer with
+ *   deferred and not `none`, which is not verified. `binding:vif_type` may be `binding_failed` in an answer with
  *   status 200: `replyOutcome` counts that as a failure.
  * - unbind: `binding:host_id` emptied; addresses stay. release: `DELETE`, or for a user's port `device_id`, `device_owner`,
  *   `binding:host_id` and `binding:profile` emptied and `dns_name` reset. 404 is success.
@@ -223,7 +223,7 @@ export interface NetworkBackEnd {
   release(order: ReleaseOrder, fence: BackEndFence): Promise<OrderResult>;
 }
 
-/** No answer, or one that does not tell the result: the call may have been carried out. Repeating it is safe. */
+/** No answer, or one that does not say the result: the call may have been carried out. Repeating it is safe. */
 export class NetworkUnavailable extends Error {
   readonly code = 'network-unavailable';
   readonly retryable = true;

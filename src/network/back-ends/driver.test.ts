@@ -93,14 +93,14 @@ describe('the network driver', () => {
     expect(await carryOut(BIND)).toMatchObject({ kind: 'applied' });
   });
 
-  test('one-silent-port-among-others-is-told-with-them', async () => {
+  test('one-silent-port-among-others-is-shown-with-them', async () => {
     const { carryOut } = startDriver([{ op: 'bind', nic: 1, outcome: 'applied-but-lost' }]);
     await carryOut(CREATE);
     expect(await carryOut(BIND)).toMatchObject({ facts: { ports: [{ outcome: 'ok' }, { outcome: 'unavailable' }] } });
     expect(await carryOut(BIND)).toMatchObject({ kind: 'already' });
   });
 
-  test('a-back-end-that-hangs-is-given-up-after-a-while', async () => {
+  test('a-back-end-that-hangs-times-out', async () => {
     const { carryOut, clock } = startDriver([{ op: 'bind', outcome: 'hang', times: 2 }], { callTimeoutMs: 5000 });
     await carryOut(CREATE);
     const outcome = carryOut(BIND);
@@ -108,7 +108,7 @@ describe('the network driver', () => {
     expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
-  test('a-back-end-that-ignores-its-deadline-is-given-up-as-well', async () => {
+  test('a-back-end-that-ignores-its-deadline-times-out-as-well', async () => {
     const never = new Promise<OrderResult>(() => undefined);
     const silent = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
     const { carryOut, clock } = startDriver([], { backEnds: new Map([['simulated', silent]]), callTimeoutMs: 5000 });
@@ -125,7 +125,7 @@ describe('the network driver', () => {
     expect(network.port('p0')?.binding).toBeUndefined();
   });
 
-  test('a-stale-server-is-told-so', async () => {
+  test('a-stale-server-is-refused-as-stale', async () => {
     const { carryOut } = startDriver();
     await carryOut(CREATE, { leaseEpoch: 2 });
     expect(await carryOut(BIND)).toEqual({ kind: 'stale' });

@@ -257,7 +257,7 @@ describe('editing subnets', () => {
 });
 
 describe('deleting subnets', () => {
-  test('one that nobody has an address of is deleted', () => {
+  test('one without addresses in use is deleted', () => {
     const fleet = world();
     commitAccepted(fleet, deleteSubnet(fleet, { id: 's' }));
     expect(fleet.get(SUBNET, idOf(SUBNET, 's'))).toBeUndefined();

@@ -12,7 +12,7 @@ import {
   type BackEndName,
   type Network,
 } from '../model.ts';
-import { conflict, forbidden, kindLabel, unknownResource } from '../refusal.ts';
+import { conflict, forbid, kindLabel, unknownResource } from '../refusal.ts';
 import { FLOATING_ADDRESSES_BY_NETWORK, ROUTERS_BY_EXTERNAL_NETWORK } from '../routers/model.ts';
 import { findNetwork, topologyOf, type StoredNetwork } from './topology.ts';
 import { allocateTunnelKey, releaseTunnelKey } from '../tunnels/keys.ts';
@@ -84,7 +84,7 @@ export function editNetwork(fleet: FleetReader, { id, edit, by, nowMs, admin }: 
 function externalAccessProblem({ name, external, shared }: Network, admin: boolean): Refusal | undefined {
   if (admin || !external || shared) return undefined;
   const message = `Network "${name}" would be external and for administrators only. Share it, or ask an administrator to make it.`;
-  return forbidden('external-needs-admin', message, { field: '/external', facts: { network: name } });
+  return forbid('external-needs-admin', message, { field: '/external', facts: { network: name } });
 }
 
 /** Ports of other projects stay on a shared network, so it stays shared while there are any. */

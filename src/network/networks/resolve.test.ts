@@ -64,7 +64,7 @@ describe('requested networks', () => {
       code: 'too-many-nics',
       message: 'The request asks for 40 NICs, and an instance has 32 at most. Ask for fewer.',
       field: '/networks',
-      facts: { asked: 40, most: 32 },
+      facts: { requested: 40, most: 32 },
     });
     expect(resolveOrThrow(world(), ask(many.slice(0, 32))).nics).toHaveLength(32);
   });

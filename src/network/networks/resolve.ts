@@ -6,7 +6,7 @@ import { resolveRequestedAddress, type AllocatedAddress } from '../addresses/all
 import { composeDefaultTopology } from './default-topology.ts';
 import { IP, NETWORKS_BY_USER, PORT, SHARED, type NetworkId, type Port } from '../model.ts';
 import { portUserProblem } from '../ports/port-user.ts';
-import { conflict, forbidden, invalid, isRefusal, unknownResource } from '../refusal.ts';
+import { conflict, forbid, invalid, isRefusal, unknownResource } from '../refusal.ts';
 import { addressKey } from '../addresses/subnet-stock.ts';
 import { findNetwork, topologyOf, type StoredNetwork, type StoredPort } from './topology.ts';
 
@@ -76,9 +76,9 @@ export function resolveNetworks(fleet: FleetReader, ask: NicsRequest): ResolvedN
   return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
 }
 
-function tooManyNics(asked: number): Refusal {
-  const message = `The request asks for ${asked} NICs, and an instance has ${NICS_MAX} at most. Ask for fewer.`;
-  return invalid('too-many-nics', message, { field: '/networks', facts: { asked, most: NICS_MAX } });
+function tooManyNics(requested: number): Refusal {
+  const message = `The request asks for ${requested} NICs, and an instance has ${NICS_MAX} at most. Ask for fewer.`;
+  return invalid('too-many-nics', message, { field: '/networks', facts: { requested, most: NICS_MAX } });
 }
 
 /** This many names show that there is a choice. */
@@ -230,7 +230,7 @@ export function networkAccessProblem(
     ? 'leads outside and is not shared'
     : `belongs to project "${doc.project}" and is not shared`;
   const message = `Network "${id}" ${why}. Use another network, or ask an administrator.`;
-  return forbidden('network-not-allowed', message, { field, facts: { network: id } });
+  return forbid('network-not-allowed', message, { field, facts: { network: id } });
 }
 
 function portSecurityProblem({ id, doc }: StoredNetwork, ask: NicsRequest, field: string): Refusal | undefined {
@@ -255,7 +255,7 @@ function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): 
   if (doc.project !== ask.project) {
     if (ask.isProjectScoped === true) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
-    return forbidden('port-of-other-project', message, { field, facts });
+    return forbid('port-of-other-project', message, { field, facts });
   }
   const used = portUserProblem({ id, doc }, field);
   if (used !== undefined) return used;

@@ -41,7 +41,7 @@ function resolveGateway(cidr: Cidr, text: string): Ip | Refusal {
     return invalid('gateway-outside-subnet', message, { field, facts: { gateway: text } });
   }
   if (!isSpecial(cidr, ip)) return ip;
-  const message = `${text} means the subnet ${formatCidr(cidr)} itself or everybody on it. Choose another gateway.`;
+  const message = `${text} is the network or the broadcast address of subnet ${formatCidr(cidr)}. Choose another gateway.`;
   return invalid('gateway-reserved', message, { field, facts: { gateway: text } });
 }
 

@@ -229,7 +229,7 @@ describe('refusals for a new port', () => {
     const fleet = world();
     commit(fleet, [quota(1)]);
     expect(make(fleet, {})).toMatchObject({
-      refusal: { code: 'quota-exceeded', facts: { limit: 1, used: 1, asked: 1 } },
+      refusal: { code: 'quota-exceeded', facts: { limit: 1, used: 1, requested: 1 } },
     });
     commit(fleet, [quota(2)]);
     commitAccepted(fleet, make(fleet, {}));

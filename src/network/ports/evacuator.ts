@@ -1,7 +1,7 @@
 // The evacuator of ports that are bound to a host and belong to no instance there: nothing moves them, so they block the host's removal until an
 // operator deletes them. Ports of instances move with their instances and must not be listed here.
 import { put, type FleetReader } from '../../fleet/index.ts';
-import { inOneStep, type PlannedEvacuation, type Evacuator } from '../../hosts/index.ts';
+import { runInOneStep, type PlannedEvacuation, type Evacuator } from '../../hosts/index.ts';
 import { formatFact, type ReasonSentences } from '../../operations/index.ts';
 import { unbindPort } from './bind.ts';
 import { CLAIM, claimId } from '../claim.ts';
@@ -23,7 +23,8 @@ export const portEvacuator: Evacuator = {
   inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
   dependsOn: [PORTS_BY_HOST],
   countLeaving: () => 0,
-  *plan(_trial, leavers) {
+  // Nothing of it depends on the others: it needs no trial.
+  *plan(_openTrial, leavers) {
     const planned: PlannedEvacuation[] = [];
     for (const { host, tenants } of leavers) {
       for (const tenant of tenants) {
@@ -34,7 +35,7 @@ export const portEvacuator: Evacuator = {
     }
     return planned;
   },
-  begin: () => inOneStep({ changes: [] }),
+  begin: () => runInOneStep({ changes: [] }),
   // A back end outside may still have it bound there: the next bind has a higher serial and replaces it.
   abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
 };

@@ -51,7 +51,7 @@ export class NetworkEventsController {
   async #recordAll({ nowMs, signal }: LeasePass): Promise<void> {
     while (this.#queue.length > 0 && !signal.aborted) {
       const events = this.#queue.slice(0, BATCH_MAX);
-      // Refused are those of ports that are gone meanwhile: nobody waits for them.
+      // Refused are those of ports that are gone meanwhile: no operation waits for them.
       await this.#options.journal.submit({
         by: 'network',
         decide: (fleet) => recordNetworkEvents(fleet, { events, nowMs }),

@@ -10,6 +10,9 @@ import {
   type Listing,
   type Route,
 } from '../../access/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
+import { siteOfHost } from '../../hosts/index.ts';
+import { PORT, type Port } from '../model.ts';
 import {
   EVENT_NAMES,
   EVENT_SCHEMA,
@@ -41,8 +44,15 @@ const EVENT_ANSWER = Type.Object({
   message: Type.Optional(Type.String()),
 });
 
+function portOf(fleet: FleetReader, { port }: NetworkEvent): Port | undefined {
+  return fleet.get(PORT, idOf(PORT, port))?.doc;
+}
+
+/** An event belongs where its port does, and to the fleet alone once the port is deleted. */
 export const NETWORK_EVENT_REPRESENTATION = defineRepresentation<'network-event', NetworkEvent>({
   kind: NETWORK_EVENT,
+  siteOf: (doc, fleet) => siteOfHost(fleet, portOf(fleet, doc)?.binding?.host),
+  projectOf: (doc, fleet) => portOf(fleet, doc)?.project,
   fields: EVENT_SCHEMA.properties,
 });
 
@@ -59,7 +69,12 @@ const LISTING: Listing<'network-event', NetworkEvent> = {
 const EVENTS = { path: '/api/v1/network-events', plural: 'events', tag: 'network events' };
 
 export const networkEventRoutes: readonly Route[] = [
-  listRoute(EVENTS, { listing: LISTING, about: 'List the events of network back ends about ports' }),
+  listRoute(EVENTS, {
+    listing: LISTING,
+    about: 'List the events of network back ends about ports',
+    scope: 'site',
+    forProjects: true,
+  }),
   write({
     method: 'POST',
     path: EVENTS.path,
@@ -80,7 +95,13 @@ export const networkEventRoutes: readonly Route[] = [
       return {
         why: 'network events',
         decide: (fleet) => recordNetworkEvents(fleet, command),
-        answer: (events) => answer({ events }),
+        answer: (events) => {
+          const [first] = events;
+          const isSame = first !== undefined && events.every(({ result }) => result === first.result);
+          return { ...answer({ events }), ...(isSame && { memo: first.result }) };
+        },
+        recompose: ({ memo: result }) =>
+          answer({ events: body.events.map(({ port, name, serial }) => ({ port, name, serial, result })) }),
       };
     },
   }),

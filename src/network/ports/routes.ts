@@ -1,6 +1,7 @@
 // The HTTP surface of ports: those of users, and those that Muster creates for instances.
 import { Type } from 'typebox';
 import {
+  documentRef,
   BY_ID,
   strictObject,
   denyOtherProject,
@@ -131,12 +132,17 @@ const deletePortRoute = write({
     const operation = idOf(OPERATION, ids.next('op'));
     const command = { id: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: PORT_REPRESENTATION, id: params.id },
+      target: { representation: PORT_REPRESENTATION, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
       answer: ({ port, operation: operationId }, { redactor }) =>
         operationId === undefined
-          ? { kind: 'answer', status: 200, text: PORT_REPRESENTATION.toJsonText(port, redactor) }
+          ? {
+              kind: 'answer',
+              status: 200,
+              text: PORT_REPRESENTATION.toJsonText(port, redactor),
+              shown: documentRef(PORT_REPRESENTATION, port),
+            }
           : {
               kind: 'answer',
               status: 202,

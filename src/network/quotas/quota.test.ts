@@ -54,7 +54,7 @@ describe('quotas', () => {
     expect(quotaProblem(fleet, 'default', { [what]: exceeds })).toMatchObject({
       kind: 'conflict',
       code: 'quota-exceeded',
-      facts: { project: 'default', what, limit: Object.values(limits)[0], asked: exceeds },
+      facts: { project: 'default', what, limit: Object.values(limits)[0], requested: exceeds },
     });
   });
 

@@ -86,13 +86,13 @@ export function quotaProblem(fleet: FleetReader, project: string, more: Partial<
   if (quota === undefined) return undefined;
   const usage = usageOf(fleet, project);
   for (const what of QUOTA_RESOURCES) {
-    const [limit, used, asked = 0] = [quota[what], usage[what], more[what]];
+    const [limit, used, requested = 0] = [quota[what], usage[what], more[what]];
     // Usage above a lowered quota stays; only more of it is refused.
-    if (limit === undefined || asked <= 0 || used + asked <= limit) continue;
+    if (limit === undefined || requested <= 0 || used + requested <= limit) continue;
     const message =
-      `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + asked}. ` +
+      `Project "${project}" may have ${limit} ${what} and has ${used}; this would make ${used + requested}. ` +
       `Delete some, or have an administrator raise the quota with "muster quotas set ${project}".`;
-    return conflict('quota-exceeded', message, { facts: { project, what, limit, used, asked } });
+    return conflict('quota-exceeded', message, { facts: { project, what, limit, used, requested } });
   }
   return undefined;
 }

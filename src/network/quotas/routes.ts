@@ -88,7 +88,7 @@ const set = write({
   handle: ({ params, body, caller }, { clock }) => {
     const command = { project: params.id, limits: body, by: caller.name, nowMs: clock.nowMs() };
     return {
-      target: { view: QUOTA_REPRESENTATION, id: params.id, optional: true },
+      target: { representation: QUOTA_REPRESENTATION, id: params.id, optional: true },
       why: `set quota of ${params.id}`,
       decide: () => setQuota(command),
       answer: (_, after) => renderCommitted(QUOTA_REPRESENTATION, after, params),

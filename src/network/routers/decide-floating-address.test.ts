@@ -124,7 +124,7 @@ describe('refused', () => {
   test.each<[string, Partial<CreateFloatingAddress>, string]>([
     ['a-network-that-is-not-there', { network: 'mars' }, 'invalid unknown-network /network'],
     ['a-network-that-is-not-external', { network: 'lan' }, 'invalid network-not-external /network'],
-    ['an-address-that-somebody-has', { ip: '203.0.113.2' }, 'conflict address-in-use /ip'],
+    ['an-address-in-use', { ip: '203.0.113.2' }, 'conflict address-in-use /ip'],
     ['an-address-of-another-network', { ip: '10.0.0.99' }, 'invalid address-outside-subnet /ip'],
     ['an-address-inside-and-no-port', { portIp: '10.0.0.9' }, 'invalid port-required /portIp'],
     ['a-port-that-is-not-there', { port: 'mars' }, 'invalid unknown-port /port'],

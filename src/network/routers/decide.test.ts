@@ -116,7 +116,7 @@ describe('creating routers', () => {
       'invalid address-outside-subnet /natAddress: 10.0.0.4 does not lie in any subnet of network "ext". Ask for an address of one of its subnets.',
     ],
     [
-      'an-address-that-somebody-has',
+      'an-address-in-use',
       { externalNetwork: 'ext', natAddress: '203.0.113.2' },
       'conflict address-in-use /natAddress: 203.0.113.2 belongs to port "nat-of-old" already. Ask for another address, or for none.',
     ],

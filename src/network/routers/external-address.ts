@@ -7,7 +7,7 @@ import { portDefaultsOf, allocateMac } from '../ports/attach.ts';
 import type { IpVersion } from '../addresses/ip.ts';
 import { PORT, SUBNET, type Port } from '../model.ts';
 import { portQuotaProblem } from '../quotas/quota.ts';
-import { conflict, forbidden, invalid, isRefusal, unknownResource } from '../refusal.ts';
+import { conflict, forbid, invalid, isRefusal, unknownResource } from '../refusal.ts';
 import type { ExternalAddress, Router } from './model.ts';
 import { stockOf } from '../addresses/stock.ts';
 import { findNetwork, hostReaches, topologyOf, type StoredNetwork } from '../networks/topology.ts';
@@ -66,7 +66,7 @@ function networkProblem(
   }
   if (!admin && !doc.shared && doc.project !== project) {
     const message = `Network "${id}" belongs to project "${doc.project}" and is not shared. Use another network, or ask an administrator.`;
-    return forbidden('network-not-allowed', message, { field, facts });
+    return forbid('network-not-allowed', message, { field, facts });
   }
   if (doc.backEnd === 'embedded') return undefined;
   const message = `Network "${id}" has the back end "${doc.backEnd}". External addresses are allocated only on networks of the back end "embedded"; use one of those.`;

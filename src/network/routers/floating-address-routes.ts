@@ -96,7 +96,7 @@ function changeWrite(
   decide: (fleet: FleetReader) => Decision<{ readonly id: string }>,
 ): Write<{ readonly id: string }> {
   return {
-    target: { view: FLOATING_ADDRESS_REPRESENTATION, id },
+    target: { representation: FLOATING_ADDRESS_REPRESENTATION, id },
     why,
     decide,
     answer: (_, after) => renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id }),

@@ -6,7 +6,7 @@ import { portReleasing } from '../ports/decide.ts';
 import { canonicalIp, parseIp, type IpVersion } from '../addresses/ip.ts';
 import { PORT, type Address } from '../model.ts';
 import { portUserProblem } from '../ports/port-user.ts';
-import { conflict, forbidden, invalid, isRefusal, unknownResource } from '../refusal.ts';
+import { conflict, forbid, invalid, isRefusal, unknownResource } from '../refusal.ts';
 import {
   FLOATING_ADDRESS,
   FLOATING_ADDRESSES_BY_PORT,
@@ -59,7 +59,7 @@ function portProblem(
   if (doc.project !== floating.project) {
     if (isProjectScoped) return unknownResource('port', id, field);
     const message = `Port "${id}" belongs to project "${doc.project}", the floating address to "${floating.project}". Use a port of the same project.`;
-    return forbidden('port-of-other-project', message, { field, facts: { port: id } });
+    return forbid('port-of-other-project', message, { field, facts: { port: id } });
   }
   const used = portUserProblem(target, field);
   if (used !== undefined) return used;

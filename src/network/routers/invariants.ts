@@ -79,11 +79,11 @@ const subnetsDoNotOverlap: Invariant = {
 function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChange[]) {
   const ports = changed.flatMap(({ kind, before, after }) => (kind === PORT.name ? [before, after] : []));
   const users = ports.flatMap((port) => (port?.doc as Port | undefined)?.usedBy ?? []);
-  const of = (kind: 'router' | 'floating-address') => users.filter((one) => one.kind === kind).map(({ id }) => id);
-  const routers = [...affectedRouters(fleet, changed), ...findAll(fleet, ROUTER, of('router'))];
+  const idsOf = (kind: 'router' | 'floating-address') => users.filter((one) => one.kind === kind).map(({ id }) => id);
+  const routers = [...affectedRouters(fleet, changed), ...findAll(fleet, ROUTER, idsOf('router'))];
   const floating = findAll(fleet, FLOATING_ADDRESS, [
     ...touchedIds(changed, FLOATING_ADDRESS),
-    ...of('floating-address'),
+    ...idsOf('floating-address'),
   ]);
   return [
     ...routers.map(({ id, doc }) => ({ kind: 'router', id, network: doc.externalNetwork, outside: doc.nat })),

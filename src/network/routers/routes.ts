@@ -87,7 +87,7 @@ const edit = write({
     const who = { admin: permits(caller, 'admin'), by: caller.name, nowMs: clock.nowMs() };
     const command = { id: params.id, edit: body, portId: ids.next('port'), ...who };
     return {
-      target: { view: ROUTER_REPRESENTATION, id: params.id },
+      target: { representation: ROUTER_REPRESENTATION, id: params.id },
       why: `edit ${Object.keys(body).join(', ')}`,
       decide: (fleet) => editRouter(fleet, command),
       answer: (_, after) => renderCommitted(ROUTER_REPRESENTATION, after, params),

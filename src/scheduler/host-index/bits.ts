@@ -104,7 +104,7 @@ export class Tags {
     return copy;
   }
 
-  all(): Iterable<readonly [tag: string, bits: Bits]> {
+  entries(): Iterable<readonly [tag: string, bits: Bits]> {
     return this.#byTag;
   }
 

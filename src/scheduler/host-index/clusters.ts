@@ -48,7 +48,7 @@ export class Clusters {
   readonly #hostsIn: number[] = [];
   #layout = 0;
 
-  all(): readonly Cluster[] {
+  list(): readonly Cluster[] {
     return this.#clusters;
   }
 

@@ -95,7 +95,7 @@ export class HostIndex implements Forkable {
 
   /** The slots of all hosts, in no order. */
   *slots(): Iterable<number> {
-    for (const { slot } of this.#ledger.all()) if (slot !== NO_SLOT) yield slot;
+    for (const { slot } of this.#ledger.hosts()) if (slot !== NO_SLOT) yield slot;
   }
 
   /** Whether some block has hosts of several sites and zones. */
@@ -105,7 +105,7 @@ export class HostIndex implements Forkable {
 
   /** Adds the schedulable hosts below a service version: none at all, most of the time. */
   addOlderThan(version: number, to: Bits[]): void {
-    for (const [tag, bits] of this.#versions.all()) if (Number(tag) < version) to.push(bits);
+    for (const [tag, bits] of this.#versions.entries()) if (Number(tag) < version) to.push(bits);
   }
 
   group(id: string): GroupTally | undefined {

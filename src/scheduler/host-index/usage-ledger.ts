@@ -93,7 +93,7 @@ export class UsageLedger {
   }
 
   /** Hosts with a slot, claims or failures. */
-  all(): Iterable<Readonly<HostUsage>> {
+  hosts(): Iterable<Readonly<HostUsage>> {
     return this.#byHost.values();
   }
 

@@ -27,7 +27,7 @@ export class Assignment {
 
   /** One choice for each NIC. */
   find(reach: Reach): readonly number[] | undefined {
-    const options = this.#nics.map((nic) => nic.preferredChoices(reach).filter((at) => nic.left(at) > 0));
+    const options = this.#nics.map((nic) => nic.preferredChoices(reach).filter((at) => nic.stockLeft(at) > 0));
     // Without this, finding that twenty equal NICs do not fit would try every permutation.
     for (let nic = 0, alike = 0; nic < options.length; nic += 1) {
       alike = this.#isLikePrevious(nic) ? alike + 1 : 1;
@@ -37,7 +37,7 @@ export class Assignment {
   }
 
   #sumOfLeft(nic: number, options: readonly number[]): number {
-    return options.reduce((sum, at) => sum + (this.#nics[nic] as NicOptions).left(at), 0);
+    return options.reduce((sum, at) => sum + (this.#nics[nic] as NicOptions).stockLeft(at), 0);
   }
 
   #isLikePrevious(nic: number): boolean {

@@ -36,7 +36,7 @@ export class BayTerms {
   /** By bay; -Infinity where no host can place the NIC, or no cluster has the bay. Valid until the next change. */
   compute(clusters: Clusters, ask: BayTermSource): Float64Array {
     if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, ask);
-    if (this.#isAllChanged) for (const cluster of clusters.all()) this.#set(cluster, ask);
+    if (this.#isAllChanged) for (const cluster of clusters.list()) this.#set(cluster, ask);
     else {
       for (const choice of this.#changed) {
         for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, ask);
@@ -52,7 +52,7 @@ export class BayTerms {
     this.#isAllChanged = true;
     this.#terms = new Float64Array(clusters.bays).fill(-Infinity);
     this.#reaching = [];
-    for (const cluster of clusters.all()) {
+    for (const cluster of clusters.list()) {
       if (cluster.reach === undefined) continue;
       for (const choice of ask.choicesOn(cluster.reach)) {
         while (this.#reaching.length <= choice) this.#reaching.push([]);

@@ -103,7 +103,7 @@ export class NicOptions {
   }
 
   /** The lowest stock of the pool over the versions that the NIC needs. */
-  left(at: number): number {
+  stockLeft(at: number): number {
     return this.#lefts[at] as number;
   }
 
@@ -115,7 +115,7 @@ export class NicOptions {
 
   /** Where that lies between the scarcest and the richest pool of the NIC, 0..1. */
   share(at: number): number {
-    const left = this.left(at);
+    const left = this.stockLeft(at);
     const { low, high } = this.#levels;
     return high > low && left !== Infinity ? (left - low) / (high - low) : 0;
   }
@@ -149,7 +149,7 @@ export class NicOptions {
   /** The choices on hosts with this reach, by preference; including those without stock, without excluded ones. */
   preferredChoices(reach: Reach): number[] {
     const found = reachedChoices(this.#poolIndex, reach);
-    return found.filter((at) => this.left(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
+    return found.filter((at) => this.stockLeft(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
   }
 
   /** Whether hosts with this reach reach it at all, excluded pools counted. */
@@ -158,8 +158,8 @@ export class NicOptions {
   }
 
   #compare(one: number, other: number): number {
-    const left = this.left(one);
-    const otherLeft = this.left(other);
+    const left = this.stockLeft(one);
+    const otherLeft = this.stockLeft(other);
     if (left !== otherLeft) return left > otherLeft === this.#prefersMost ? -1 : 1;
     return this.choice(one).pool < this.choice(other).pool ? -1 : 1;
   }

@@ -61,7 +61,7 @@ export class NicPlacements implements BayTermSource {
   termsOfBays(clusters: Clusters): Float64Array {
     if (this.#singleNic !== undefined) return this.#singleNic.singleNicTerms.compute(clusters, this);
     const terms = new Float64Array(clusters.bays).fill(-Infinity);
-    for (const cluster of clusters.all()) {
+    for (const cluster of clusters.list()) {
       const term = this.#termIn(cluster);
       for (const bay of cluster.bays) terms[bay] = term;
     }

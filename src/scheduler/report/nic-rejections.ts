@@ -109,11 +109,11 @@ function compareByMissing(one: PoolShortage, other: PoolShortage): number {
   return other.asked - other.free - (one.asked - one.free) || (shortageText(one) < shortageText(other) ? -1 : 1);
 }
 
-/** `IPv4 in segment s0 of network n: 3 asked, 1 free`. */
+/** `IPv4 in segment s0 of network n: 3 requested, 1 free`. */
 function shortageText({ nic, segment, version, asked, free }: PoolShortage): string {
   const { network } = nic.requirements;
   const where = segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
-  return `IPv${version} ${where}: ${asked} asked, ${free} free`;
+  return `IPv${version} ${where}: ${asked} requested, ${free} free`;
 }
 
 /** For a host on which everything else fits. */

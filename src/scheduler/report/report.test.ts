@@ -138,10 +138,10 @@ describe('the report of a request without a fitting host', () => {
         "1 of 7 hosts: excluded.",
         "1 of 6 hosts: not in zone z1.",
         "1 of 5 hosts: without trait ssd.",
-        "1 of 4 hosts: too little memory left: 1024 MiB asked, 512 MiB at most.",
+        "1 of 4 hosts: too little memory left: 1024 MiB requested, 512 MiB at most.",
         "1 of 3 hosts: with a member of group g already.",
         "1 of 2 hosts: no segment of network n within reach.",
-        "1 of 1 host: too few free IPv4 addresses in segment s0 of network n: 1 asked, 0 free.",
+        "1 of 1 host: too few free IPv4 addresses in segment s0 of network n: 1 requested, 0 free.",
       ]
     `);
     expect(JSON.stringify(report)).not.toContain('h9');
@@ -160,10 +160,10 @@ describe('the report of a request without a fitting host', () => {
     );
     expect(reportSentences(report)).toMatchInlineSnapshot(`
       [
-        "2 of 5 hosts: too few vcpus left: 20 asked, 11 at most.",
-        "1 of 3 hosts: too little memory left: 32768 MiB asked, 16384 MiB at most.",
-        "1 of 2 hosts: too little disk left: 500 GiB asked, 100 GiB at most.",
-        "1 of 1 host: too little of gpus left: 2 asked, 1 at most.",
+        "2 of 5 hosts: too few vcpus left: 20 requested, 11 at most.",
+        "1 of 3 hosts: too little memory left: 32768 MiB requested, 16384 MiB at most.",
+        "1 of 2 hosts: too little disk left: 500 GiB requested, 100 GiB at most.",
+        "1 of 1 host: too little of gpus left: 2 requested, 1 at most.",
       ]
     `);
   });
@@ -178,7 +178,7 @@ describe('the report of a request without a fitting host', () => {
     );
     expect(reportSentences(report)).toMatchInlineSnapshot(`
       [
-        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 2 asked, 0 free; IPv6 in segment s0 of network n: 2 asked, 0 free; IPv6 in segment s1 of network n: 2 asked, 0 free; IPv4 in segment s0 of network n: 2 asked, 1 free.",
+        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 2 requested, 0 free; IPv6 in segment s0 of network n: 2 requested, 0 free; IPv6 in segment s1 of network n: 2 requested, 0 free; IPv4 in segment s0 of network n: 2 requested, 1 free.",
       ]
     `);
   });
@@ -240,7 +240,7 @@ describe('the report of a request without a fitting host', () => {
             "free": 0,
             "network": "n",
             "segment": "s1",
-            "short": "IPv4 in segment s1 of network n: 3 asked, 0 free; IPv4 in segment s0 of network n: 3 asked, 1 free",
+            "short": "IPv4 in segment s1 of network n: 3 requested, 0 free; IPv4 in segment s0 of network n: 3 requested, 1 free",
             "version": 4,
           },
           "filter": "addresses",
@@ -250,9 +250,9 @@ describe('the report of a request without a fitting host', () => {
     expect(reportSentences(report)).toMatchInlineSnapshot(`
       [
         "1 of 4 hosts: no segment of network n within reach.",
-        "1 of 3 hosts: too few free IPv4 addresses in segment s0 of network n: 3 asked, 1 free.",
-        "1 of 2 hosts: too few free IPv4 addresses in segment s1 of network n: 3 asked, 0 free.",
-        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 3 asked, 0 free; IPv4 in segment s0 of network n: 3 asked, 1 free.",
+        "1 of 3 hosts: too few free IPv4 addresses in segment s0 of network n: 3 requested, 1 free.",
+        "1 of 2 hosts: too few free IPv4 addresses in segment s1 of network n: 3 requested, 0 free.",
+        "1 of 1 host: too few free addresses: IPv4 in segment s1 of network n: 3 requested, 0 free; IPv4 in segment s0 of network n: 3 requested, 1 free.",
       ]
     `);
   });
@@ -279,7 +279,7 @@ describe('the report of a request without a fitting host', () => {
       [
         "1 of 4 hosts: without a member of group g.",
         "1 of 3 hosts: only segments of network n within reach that failed before.",
-        "1 of 2 hosts: too little bandwidth for network n: 300 kbit/s asked.",
+        "1 of 2 hosts: too little bandwidth for network n: 300 kbit/s requested.",
         "1 of 1 host: full: 2 instances at most.",
       ]
     `);

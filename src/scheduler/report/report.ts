@@ -206,11 +206,11 @@ function tagRejection({ index, request }: PreparedRequest, slot: number): Reject
 
 function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: number): Rejection | undefined {
   const { vcpus, memoryMiB, diskGiB, resources = {} } = amounts;
-  const left = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
+  const freeAmount = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
   const fault =
-    shortageRejection('vcpus', vcpus, left(VCPUS)) ??
-    shortageRejection('memory', memoryMiB, left(MEMORY)) ??
-    shortageRejection('disk', diskGiB, left(DISK));
+    shortageRejection('vcpus', vcpus, freeAmount(VCPUS)) ??
+    shortageRejection('memory', memoryMiB, freeAmount(MEMORY)) ??
+    shortageRejection('disk', diskGiB, freeAmount(DISK));
   if (fault !== undefined) return fault;
   for (const [resource, asked] of Object.entries(resources)) {
     const has = table.leftOf(resource, slot);

@@ -15,7 +15,7 @@ const AVAILABILITY_WORDS: Readonly<Record<string, string>> = {
 };
 
 const shortageWords = (what: string, unit: string) => (facts: Facts) =>
-  `${what} left: ${facts['asked']}${unit} asked, ${facts['most']}${unit} at most`;
+  `${what} left: ${facts['asked']}${unit} requested, ${facts['most']}${unit} at most`;
 
 /** The phrase for the hosts that a cause excluded. */
 const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
@@ -31,7 +31,7 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'memory-short': shortageWords('too little memory', ' MiB'),
   'disk-short': shortageWords('too little disk', ' GiB'),
   'resource-short': (facts) => shortageWords(`too little of ${facts['resource']}`, '')(facts),
-  'bandwidth-short': ({ network, asked }) => `too little bandwidth for network ${network}: ${asked} kbit/s asked`,
+  'bandwidth-short': ({ network, asked }) => `too little bandwidth for network ${network}: ${asked} kbit/s requested`,
   'affinity-broken': ({ group }) => `without a member of group ${group}`,
   'anti-affinity-broken': ({ group }) => `with a member of group ${group} already`,
   'segment-unreachable': (facts) => unreachableWords(facts),
@@ -39,7 +39,7 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'addresses-exhausted': (facts) =>
     facts['short'] !== undefined
       ? `too few free addresses: ${facts['short']}`
-      : `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} asked, ${facts['free']} free`,
+      : `too few free IPv${facts['version']} addresses ${poolWords(facts)}: ${facts['asked']} requested, ${facts['free']} free`,
   'instance-cap': ({ instancesPerHostMax }) => `full: ${instancesPerHostMax} instances at most`,
   'several-causes': () => 'stopped by several further causes',
 };
@@ -80,7 +80,7 @@ export function reportSentences({ hosts, stages }: ScheduleReport): string[] {
   return stages.flatMap((stage) => (stage.filter === 'site' ? siteSentence(stage) : (stageSentence(stage) ?? [])));
 }
 
-/** The number of hosts in other sites does not explain why none of this one fits, and is not for everybody. */
+/** The number of hosts in other sites does not explain why none of this one fits, and is not for every caller. */
 function siteSentence({ after, cause, facts }: ReportStage): readonly string[] {
   if (cause === undefined) return [];
   return [`Site ${facts?.['site']} has ${after === 0 ? 'no' : after} ${after === 1 ? 'host' : 'hosts'}.`];

@@ -131,7 +131,7 @@ class Search {
   #excludeBays(bounds: Float64Array): void {
     const { index, request, avoidedSites, filter } = this.#prepared;
     if (request.site !== undefined || request.zone !== undefined || avoidedSites.size > 0) {
-      for (const cluster of index.clusters.all()) {
+      for (const cluster of index.clusters.list()) {
         if (cluster.reach === undefined || this.#isEligibleCluster(cluster)) continue;
         for (const bay of cluster.bays) bounds[this.#blocks + bay] = -Infinity;
       }

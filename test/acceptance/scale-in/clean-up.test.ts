@@ -55,8 +55,8 @@ describe('preview', () => {
     await world.restart();
     await world.untilState('drained', 'a', 'b');
     await world.settle();
-    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
-    expect(world.designationHistoryOf(ROUTE)).toEqual(['nobody', 'a', 'e']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['none', 'a', 'd']);
+    expect(world.designationHistoryOf(ROUTE)).toEqual(['none', 'a', 'e']);
     // Targets of instances are not promised, only that these move and no others do.
     const before = { one: 'a', two: 'a', three: 'b', four: 'd', five: 'e' };
     const removed = Object.entries(before).filter(([name, host]) => world.instance(name).host !== host);

@@ -66,7 +66,7 @@ describe('a leaving host is not chosen', () => {
     await world.untilState('drained', 'a', 'b');
     await world.settle();
     watch.stop();
-    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', 'd']);
+    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['none', 'a', 'd']);
     expect(servers(world, NAT)).toEqual(['d']);
     expectSound(world);
   });
@@ -163,7 +163,7 @@ describe('a service with only the leaving host as candidate', () => {
     expectSound(world);
   });
 
-  test('scale-in-18: a-service-that-nobody-did-is-elected-by-recover', async () => {
+  test('scale-in-18: a-service-that-was-not-served-is-elected-by-recover', async () => {
     const world = await scaleInWorld();
     const http = await HttpApi.start(world);
     await presentOn(world, 'a');
@@ -268,7 +268,7 @@ describe('after a move', () => {
     expect(servers(world, NAT)).toContain('a');
     await world.settle();
     watch.stop();
-    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', 'e']);
+    for (const service of [NAT, ROUTE]) expect(world.designationHistoryOf(service)).toEqual(['none', 'a', 'e']);
     expect(servers(world, NAT)).toEqual(['e']);
     expect(sendsTo(world, 'a')).toEqual(['e']);
     expectSound(world);

@@ -63,7 +63,7 @@ describe('weights', () => {
 });
 
 describe('an upgrade', () => {
-  test('scale-in-24: nobody-else-is-elected-while-the-flag-is-set', async () => {
+  test('scale-in-24: no-other-host-is-elected-while-the-flag-is-set', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd');
     await world.holdElections(true);
@@ -75,7 +75,7 @@ describe('an upgrade', () => {
     await world.reconnect('a');
     await world.holdElections(false);
     await world.settle();
-    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['none', 'a']);
     expectSound(world);
   });
 
@@ -99,7 +99,7 @@ describe('an upgrade', () => {
 });
 
 describe('control of the designated host is lost', () => {
-  test('a-host-that-most-of-its-peers-do-not-hear-loses-its-services-to-the-standby, though-it-is-connected', async () => {
+  test('a-host-to-which-BFD-is-down-at-most-peers-loses-its-services-to-the-standby, though-it-is-connected', async () => {
     const world = await scaleInWorld();
     await presentOn(world, 'a', 'd', 'e');
     const { standby = '', epoch } = world.service(NAT);
@@ -160,7 +160,7 @@ describe('control of the designated host is lost', () => {
     await world.reconnect('a');
     await world.settle();
     for (const [service, host] of TAKEN_OVER) expect(servers(world, service)).toEqual([host]);
-    expect(world.designationHistoryOf(NAT)).toEqual(['nobody', 'a', 'd']);
+    expect(world.designationHistoryOf(NAT)).toEqual(['none', 'a', 'd']);
     expectSound(world);
   });
 
@@ -179,7 +179,7 @@ describe('control of the designated host is lost', () => {
     expectSound(world);
   });
 
-  test('scale-in-25: a-service-may-hold-on-while-peers-hear-its-host', async () => {
+  test('scale-in-25: a-service-may-stay-while-BFD-to-its-host-is-up', async () => {
     const world = await scaleInWorld();
     const http = await HttpApi.start(world);
     await presentOn(world, 'a', 'd');
@@ -225,7 +225,7 @@ describe('nothing is left to do', () => {
 });
 
 describe('why', () => {
-  test('scale-in-34: candidates-rejections-and-scores-are-told', async () => {
+  test('scale-in-34: candidates-rejections-and-scores-are-shown', async () => {
     const world = await scaleInWorld({ hosts: { e: { baseWeight: -3 }, f: { tunnelAddress: undefined as never } } });
     const http = await HttpApi.start(world);
     await world.holdElections(true);

@@ -138,7 +138,7 @@ describe('scale-in', () => {
     watch.stop();
     for (const service of ALL) {
       const host = world.designatedHostOf(service) ?? '';
-      expect(world.designationHistoryOf(service)).toEqual(['nobody', 'a', host]);
+      expect(world.designationHistoryOf(service)).toEqual(['none', 'a', host]);
       // The flows are changed, there and at the hosts that send to it.
       expect(servers(world, service).filter((one) => one !== 'a')).toEqual([host]);
     }

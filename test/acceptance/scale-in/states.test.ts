@@ -251,7 +251,7 @@ describe('a switch that reports again', () => {
     // It was not notified of its removal: its switch still has everything.
     expect(isWiped(world, 'a')).toBe(false);
     world.agents.start('a');
-    await world.until('somebody is told', () =>
+    await world.until('it is reported', () =>
       world.all(ALARM).some(({ doc }) => doc.reason.code === 'removed-host-reports'),
     );
     expect(world.states('a')).toEqual(['removed']);

@@ -14,7 +14,7 @@ async function withStray(): Promise<ScaleInWorld> {
   await world.start(['a']);
   await world.untilState('drained', 'a');
   world.switchOf('a').foreignInterfaces.add('tap-foreign');
-  await world.until('it is told', () => strayed(world, 'a').length > 0);
+  await world.until('it is reported', () => strayed(world, 'a').length > 0);
   return world;
 }
 
@@ -30,7 +30,7 @@ describe('scale-in-strays', () => {
       ]);
     }
     world.switchOf('a').foreignInterfaces.clear();
-    await world.until('it is told', () => strayed(world, 'a').length === 0);
+    await world.until('it is reported', () => strayed(world, 'a').length === 0);
     expect(alarms(world)).toEqual([]);
     await world.end(['a'], { disconnect: true });
     await world.untilState('removed', 'a');
@@ -75,14 +75,14 @@ describe('scale-in-strays', () => {
     world.agents.hypervisorOf('b')?.put({ id: 'ghost', ...one });
     const flow = { table: 0, priority: 7, match: 'in_port="tap-x"', actions: 'drop', cookie: '00000000000000aa' };
     world.switchOf('b').applyForeign([{ kind: 'put-flow', flow }]);
-    await world.until('it is told', () => strayed(world, 'b').length === 2);
+    await world.until('it is reported', () => strayed(world, 'b').length === 2);
     expect(strayed(world, 'b')).toEqual(['flow-port/tap-x', 'instance/ghost']);
   });
 
   test('many-are-counted-and-a-few-are-named', async () => {
     const world = await scaleInWorld();
     for (let nth = 0; nth < 150; nth += 1) world.switchOf('b').foreignInterfaces.add(`tap-${nth}`);
-    await world.until('they are told', () => strayed(world, 'b').length > 0);
+    await world.until('they are reported', () => strayed(world, 'b').length > 0);
     expect(world.host('b').strays).toMatchObject({ count: 150 });
     expect(strayed(world, 'b')).toHaveLength(10);
   });

@@ -125,7 +125,7 @@ export function watchSwitches(world: ScaleInWorld, ...services: readonly string[
     for (const what of danglingReferencesOf(world, host))
       world.violations.push(`the switch of ${host} points at nothing: ${what}`);
     for (const service of services) {
-      if (connectedHostsServing(world, service).length === 0) world.violations.push(`nobody does ${service}`);
+      if (connectedHostsServing(world, service).length === 0) world.violations.push(`${service} is not served`);
     }
   });
   return { stop };

@@ -171,7 +171,7 @@ export class ScaleInWorld extends World {
   /** The hosts that a service was at, one after the other. */
   designationHistoryOf(service: string): string[] {
     const hosts = this.versionsOf(SERVICE.name, service).map(
-      (doc) => (doc as Service | undefined)?.designated?.host ?? 'nobody',
+      (doc) => (doc as Service | undefined)?.designated?.host ?? 'none',
     );
     return hosts.filter((host, at) => host !== hosts[at - 1]);
   }

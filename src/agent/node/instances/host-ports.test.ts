@@ -107,7 +107,7 @@ describe('a host asked to build', () => {
 });
 
 describe('a host whose driver binds', () => {
-  test('binds-what-is-made, and makes what nobody has made yet', async () => {
+  test('binds-what-is-made, and makes what is not made yet', async () => {
     const { bench, network } = benchWith();
     const args = build('i1', { network: 'driver', nics: NICS });
     expect(await bench.perform('build', args)).toMatchObject({ facts: { ports: BOUND } });

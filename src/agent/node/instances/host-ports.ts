@@ -34,7 +34,7 @@ export interface PortsRequest<N> {
   readonly signal: AbortSignal;
 }
 
-/** A back end that gives no answer is asked again, then the host says so: another one may do better. */
+/** An order without an answer is repeated, then the host reports it: another one may do better. */
 const TRIES = 3;
 const RETRY_MS = 1000;
 
@@ -97,7 +97,7 @@ export class HostPorts {
     return succeed(facts);
   }
 
-  /** Here the driver is who binds. It may also be the first to make them: before the gates open nobody else has. */
+  /** Here the driver is who binds. It may also be the first to make them: before the gates open nothing else has. */
   async #bindAsDriver(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
     if (this.#network === undefined) return succeed(ask.nics.map((nic) => factOf(nic)));
     const bound = await this.#bind(ask);
@@ -138,11 +138,11 @@ function fail({ port, outcome, text }: PortAnswer, nic?: TaskNic): Extract<Ports
 }
 
 function failNoAccess(call: string): Extract<PortsResult, { kind: 'failed' }> {
-  const problem = `this host is asked to ${call} ports and has no access to the network back end`;
+  const problem = `this host has a task to ${call} ports and has no access to the network back end`;
   return { kind: 'failed', fault: 'no-network-access', problem };
 }
 
-/** A back end that this agent has not heard of is one outside the journal. */
+/** A back end that this agent does not know is one outside the journal. */
 function isInline({ backEnd }: { readonly backEnd: string }): boolean {
   return (CAPABILITIES as Readonly<Record<string, { readonly inline: boolean } | undefined>>)[backEnd]?.inline ?? false;
 }

@@ -108,7 +108,7 @@ export class InstanceRecords {
     await this.save();
   }
 
-  /** Has a file from here on, before anything is made that it is to tell of: one that is missing then is a loss. */
+  /** Has a file from here on, before anything is made that it has to list: one that is missing then is a loss. */
   async saveFirst(): Promise<void> {
     if (this.isNew) await this.save();
   }

@@ -19,7 +19,7 @@ export interface RuntimeCapacity {
 export interface RuntimeInstance extends RuntimeCapacity {
   readonly id: string;
   readonly state: InstancePowerState;
-  /** It is prepared for, and nothing was sent yet. Only said where runtimes can tell. */
+  /** It is prepared for, and nothing was sent yet. Only where runtimes know it. */
   readonly awaited?: true;
   readonly nics: readonly TaskNic[];
   /** The task that made it so. The same task again finds its work done. */
@@ -142,7 +142,7 @@ export type ExpectedPort = Pick<TaskNic, 'mac' | 'network' | 'serial' | 'address
 export interface InstanceRuntime {
   /**
    * Adopts what ran when the process before this one ended. Called before anything else, and again after it rejected. While it rejects,
-   * nobody knows what runs here: nothing is removed, and nothing is said of instances.
+   * what runs here is unknown: nothing is removed, and nothing is reported of instances.
    */
   open(): Promise<void>;
   /**
@@ -173,6 +173,6 @@ export interface InstanceRuntime {
   findStrays(): Promise<readonly string[]>;
   /** What is wrong with it, and what an operator should do. */
   conditions(): Promise<readonly ReportedCondition[]>;
-  /** Told of every view. Makes and destroys nothing. */
+  /** Called for every view. Makes and destroys nothing. */
   observeView?(view: RuntimeView): Promise<void>;
 }

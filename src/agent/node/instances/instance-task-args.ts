@@ -96,7 +96,7 @@ const ACTIVATE = Type.Object({
   /** Said when the ports are to be connected only now. */
   network: Type.Optional(MODE),
   kind: Type.Optional(MOVE),
-  /** Said when nobody can tell whether the source has sent it: what was not received is not activated. */
+  /** Set when it is unknown whether the source has sent it: what was not received is not activated. */
   ifReceived: Type.Optional(Type.Boolean()),
 });
 export type ActivateArgs = Static<typeof ACTIVATE>;

@@ -5,9 +5,8 @@ import {
   type HostNetwork,
   type PortAnswer,
 } from '../../../network/index.ts';
-import type { Task } from '../../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../../operations/index.ts';
 import type { TaskNic } from './instance-task-args.ts';
-import type { TaskFence, TaskResult } from '../ports.ts';
 import { SimulatedNode, type SimulatedNodeOptions } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
@@ -53,7 +52,7 @@ export const activate = (instance: string, facts: object = {}): Task['args'] => 
 
 type Call = 'create' | 'bind' | 'release';
 
-/** A back end that makes what it is told, gives one address per bind, and fails as it is told to. */
+/** A back end that makes what it is ordered, gives one address per bind, and has faults that can be armed. */
 export class RecordingNetwork implements HostNetwork {
   readonly calls: string[] = [];
   readonly made = new Set<string>();

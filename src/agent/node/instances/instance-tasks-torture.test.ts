@@ -53,7 +53,7 @@ async function run(crash?: Crash): Promise<Run> {
   const answers: string[] = [];
   const plane = new TestControlPlane(clock, 'journal-1', [tryKind(answers)]);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   await plane.register('c1');
   const joinToken = await plane.joinToken('c1');
   const network = new RecordingNetwork();

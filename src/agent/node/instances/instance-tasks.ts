@@ -4,7 +4,7 @@
 import { mark } from '../../../fleet/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import type { HostNetwork } from '../../../network/index.ts';
-import type { Task } from '../../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../../operations/index.ts';
 import { HostPorts, type PortFact, type PortsResult } from './host-ports.ts';
 import {
   CUT_SHORT,
@@ -29,7 +29,7 @@ import {
   type ParsedInstanceTask,
   type MigrateArgs,
 } from './instance-task-args.ts';
-import { DiskFailed, type TaskFence, type TaskResult } from '../ports.ts';
+import { DiskFailed } from '../ports.ts';
 
 export interface InstanceTasksParts {
   readonly runtime: InstanceRuntime;
@@ -77,7 +77,7 @@ export class InstanceTasks {
     try {
       await this.#runtime.open();
     } catch (error) {
-      // Nobody knows what runs here: nothing is said of it either.
+      // What runs here is unknown: nothing is reported of it either.
       return toFailure(diskFailure(error));
     }
     const performed = await this.#tryCarryOut(work);
@@ -180,7 +180,7 @@ export class InstanceTasks {
     }
   }
 
-  /** After the instance is gone, never before: nothing may run with an address that is somebody else's. */
+  /** After the instance is gone, never before: nothing may run with an address that another port has. */
   #release(order: ParsedInstanceTask, { host, signal }: TaskFence): Promise<PortsResult> {
     const { instance } = order.args;
     const isGone = order.task === 'destroy' && this.#runtime.instance(instance) === undefined;

@@ -54,7 +54,7 @@ function nicCommands(machine: NamespaceInstance, nic: NamespaceNic): NamespaceCo
   return [
     here('link', 'add', nic.hostSide, 'type', 'veth', 'peer', 'name', nic.name),
     here('link', 'set', nic.name, 'address', nic.mac, 'mtu', String(MTU_BYTES), 'up'),
-    // Addresses are given out once: waiting a second to find out whether somebody has one helps nobody.
+    // Addresses are given out once: a second of duplicate address detection would find nothing.
     ...nic.addresses.map((address) =>
       here('addr', 'add', address, 'dev', nic.name, ...(isIpv6(address) ? ['nodad'] : [])),
     ),

@@ -40,7 +40,7 @@ export interface SimulatedHypervisorOptions {
   readonly faultFor?: (at: TaskOnHost) => InjectedTaskFault | undefined;
   /** The machine of another host, to send instances to. Without it, what is prepared counts as received. */
   readonly peer?: (host: string) => SimulatedHypervisor | undefined;
-  /** What is told to whoever sends an instance here, and asked of it; nothing by default. */
+  /** What a source of migrations gets from `prepare` and has to show; nothing by default. */
   readonly handoverFor?: (instance: string) => RuntimeFacts;
   /** How long tasks take; nothing by default. */
   readonly durations?: TaskDurations;

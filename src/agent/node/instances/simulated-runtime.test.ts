@@ -352,7 +352,7 @@ describe('strays', () => {
     expect(bench.running).toEqual(['i1 running', 'i2 running', 'i3 running', 'i4 prepared']);
   });
 
-  test('are-told-of-up-to-a-bound', async () => {
+  test('are-reported-up-to-a-bound', async () => {
     const bench = new InstanceTasksHarness();
     for (let nth = 0; nth < 130; nth += 1) await bench.perform('build', build(`i${nth}`));
     await bench.driver.apply(view([]), signal);

@@ -1,5 +1,5 @@
 // What an agent remembers over a restart: who it is, its last view, its answers. Files have a checksum, and those that the server
-// cannot give again have a copy. A damaged file is told as a problem until the program ends, and never read as a whole one.
+// cannot give again have a copy. A damaged file is reported as a problem until the program ends, and never read as a whole one.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Log, TaskAnswer } from '../../../operations/index.ts';
@@ -91,9 +91,9 @@ type ReadFile<T> =
 /** What becomes of the agent without each file. */
 const WITHOUT: Readonly<Record<OwnFile, string>> = {
   identity: 'join this host again with a new join token',
-  view: 'it is asked for again, and until then nothing is changed on this machine',
+  view: 'it is requested again, and until then nothing is changed on this machine',
   answers: 'tasks are done again, and find their work done',
-  certificate: 'another one is asked for',
+  certificate: 'another one is requested',
 };
 
 export class AgentStateStore {

@@ -188,7 +188,7 @@ test.each<[string, Damage]>([...DAMAGES, ['missing', removed]])(
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.changes]).toEqual([EMPTY_CONTENTS, changes]);
     c1.testHost.link.tap = LET_PASS;
     await clock.until(
-      'it hears that it was removed',
+      'it learns that it was removed',
       () => c1.testHost.agent?.status().refusal?.code === 'host-removed',
     );
     expect(c1.simulatedSwitch.contents).toEqual(EMPTY_CONTENTS);

@@ -28,7 +28,7 @@ export class MemoryDisk implements Disk {
     this.#copies.clear();
   }
 
-  /** As somebody does who deletes a file. */
+  /** As when a file is deleted. */
   remove(name: FileName): void {
     this.#files.delete(name);
   }

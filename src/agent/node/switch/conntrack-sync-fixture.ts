@@ -43,7 +43,7 @@ export class ConntrackSyncWorld {
     const { clock, plane } = world;
     for (const server of servers) {
       await plane.start(server);
-      await clock.until('somebody decides', () => plane.hasLeader);
+      await clock.until('there is a lease holder', () => plane.hasLeader);
     }
     const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
     await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
@@ -90,7 +90,7 @@ export class ConntrackSyncWorld {
     await this.#put(id, { designated: { host, sinceMs: 0 } });
   }
 
-  /** With somebody who would take it over. */
+  /** With a host that would take it over. */
   async designateWith(host: string, standby: string): Promise<void> {
     await this.#put(NAT, { designated: { host, sinceMs: 0 }, standby });
   }
@@ -129,7 +129,9 @@ export class ConntrackSyncWorld {
   hasConverged(...names: readonly string[]): boolean {
     const { revision } = this.plane.leader.journal.fleet;
     const { gateway } = this.plane.leader;
-    return names.every((name) => gateway.hasConverged(name, revision) && gateway.reportOf(name)?.unready === undefined);
+    return names.every(
+      (name) => gateway.hasConverged(name, revision) && gateway.reports.get(name)?.unready === undefined,
+    );
   }
 
   async untilConverged(...names: readonly string[]): Promise<void> {
@@ -154,7 +156,7 @@ export class ConntrackSyncWorld {
       return view && compile(view).zones.get(id);
     });
     const zone = zones.find((one) => one !== undefined) ?? this.#zones.get(id);
-    if (zone === undefined) throw new Error(`${name} never heard of ${id}`);
+    if (zone === undefined) throw new Error(`${name} does not know ${id}`);
     this.#zones.set(id, zone);
     return zone;
   }

@@ -114,7 +114,7 @@ describe('a planned handover', () => {
     expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
 
-  test('also-when-nobody-saw-that-there-was-another-in-between', async () => {
+  test('also-when-another-one-in-between-was-not-seen', async () => {
     const world = await startPrepared();
     await world.setHandoverPhase('c1', 'c2', 'syncing');
     await world.untilConverged('c1', 'c2');
@@ -150,8 +150,8 @@ describe('no host has converged before it is done', () => {
     // What is copied for one service does not hold up the host.
     const { gateway, journal } = world.plane.leader;
     expect(['c1', 'c2'].map((name) => gateway.hasConverged(name, journal.fleet.revision))).toEqual([true, true]);
-    expect(gateway.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
-    expect(gateway.unreadinessOf('c2', 'nat:back')).toBeUndefined();
+    expect(gateway.reports.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
+    expect(gateway.reports.unreadinessOf('c2', 'nat:back')).toBeUndefined();
     world.host('c1').testHost.link.tap = (_name, pass) => pass();
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
@@ -183,7 +183,7 @@ describe('no host has converged before it is done', () => {
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
   });
 
-  test('a-handover-that-is-called-off-keeps-nobody-waiting', async () => {
+  test('a-handover-that-is-cancelled-keeps-no-host-waiting', async () => {
     const world = await startPrepared();
     world.host('c1').testHost.link.tap = loseReplies('deposit');
     await world.setHandoverPhase('c1', 'c2', 'syncing');
@@ -217,7 +217,7 @@ describe('another holder', () => {
     const before = world.plane.leader;
     await before.stop();
     world.host('c2').testHost.link.tap = (_name, pass) => pass();
-    await world.clock.until('somebody else decides', () => world.plane.hasLeader && world.plane.leader !== before);
+    await world.clock.until('another server decides', () => world.plane.hasLeader && world.plane.leader !== before);
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));
     expect(world.host('c1').testHost.link.calls.filter((call) => call === 'deposit').length).toBeGreaterThan(1);

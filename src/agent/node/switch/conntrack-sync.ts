@@ -7,8 +7,9 @@ import {
   parseConnection,
   SwitchDown,
   SwitchRefused,
+  hasFormerWords,
+  phaseToFormer,
   type ServiceView,
-  phaseToWire,
 } from '../../../dataplane/index.ts';
 import { mark } from '../../../fleet/index.ts';
 import type { LeaderClient, CallResult, Reply, Session } from '../../../link/index.ts';
@@ -34,7 +35,7 @@ const COPIES_AT_ONCE = 16;
 interface SyncTask {
   readonly copy: ConntrackCopy;
   readonly end: 'old' | 'new';
-  /** What tells it from any other. Another holder has nothing of what was left at the one before. */
+  /** What distinguishes it from any other. Another holder has nothing of what was left at the one before. */
   readonly key: string;
 }
 
@@ -42,9 +43,9 @@ export class ConntrackSync {
   readonly #ports: AgentPorts;
   readonly #parts: ConntrackSyncParts;
   #completed = new Set<string>();
-  /** Services that are translated here; undefined until a view was followed: whatever was before, nobody knows. */
+  /** Services that are translated here; undefined until a view was followed: what was before is unknown. */
   #translated: ReadonlySet<string> | undefined;
-  /** Services that this host stands by for. What it translates for those who miss the designated host is nobody's to forget. */
+  /** Services that this host stands by for. What it translates for peers with BFD to the designated host down must not be removed. */
   #standingBy: ReadonlySet<string> = new Set();
 
   constructor(ports: AgentPorts, parts: ConntrackSyncParts) {
@@ -194,11 +195,13 @@ function isTranslated({ type, role }: ServiceView): boolean {
 
 function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {
   const services = readDataplaneView(host, parts)?.services ?? [];
+  const isFormer = hasFormerWords(parts);
   return services.flatMap(({ id: service, type, role, handover }) => {
     const { phase, operation, other } = handover ?? {};
     if (type !== 'nat' || operation === undefined || (phase !== 'syncing' && phase !== 'resyncing')) return [];
     const end = role === (phase === 'syncing' ? 'designated' : 'retiring') ? 'old' : 'new';
     const key = [service, operation, phase, other, end === 'old' ? stamp.leaseEpoch : ''].join('|');
-    return [{ copy: { service, operation, phase: phaseToWire(phase) }, end, key }];
+    // In the words of the view: a server of 0.1.0 knows no others.
+    return [{ copy: { service, operation, phase: isFormer ? phaseToFormer(phase) : phase }, end, key }];
   });
 }

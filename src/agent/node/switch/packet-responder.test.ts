@@ -20,7 +20,7 @@ interface ResponderWorld {
   readonly responder: PacketResponder;
   readonly clock: VirtualClock;
   readonly sent: OutgoingPacket[];
-  hear(packet: ReceivedPacket): void;
+  receive(packet: ReceivedPacket): void;
   fails: boolean;
   stop(): Promise<void>;
 }
@@ -32,7 +32,7 @@ function startResponder(): ResponderWorld {
     clock,
     sent: [],
     fails: false,
-    hear: (packet) => {
+    receive: (packet) => {
       for (const listener of listeners) listener(packet);
     },
     responder: new PacketResponder({
@@ -77,18 +77,18 @@ const answer: ReceivedPacket = {
 
 describe('packets of an agent', () => {
   test('a-next-hop-is-asked-for-until-it-answers, and-then-now-and-again', async () => {
-    const { responder, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, receive, stop } = startResponder();
     let changes = 0;
     responder.onNextHopChange(() => (changes += 1));
     responder.applyView(view({ services: [nat({ ...AT_C1, role: 'preparing' })] }));
     await clock.pass(1000);
     expect(sent.filter(({ actions }) => actions === 'output:"muster-ext"').length).toBeGreaterThan(2);
     expect(responder.environment.nextHop('198.51.100.1')).toBeUndefined();
-    hear(answer);
+    receive(answer);
     expect(responder.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
     expect(changes).toBe(1);
     sent.length = 0;
-    hear(answer);
+    receive(answer);
     await clock.pass(20_000);
     expect([changes, sent.length]).toEqual([1, 0]);
     await clock.pass(15_000);
@@ -97,7 +97,7 @@ describe('packets of an agent', () => {
   });
 
   test('an-agent-that-is-started-anew-goes-on-by-what-is-on-the-switch, until-the-next-hop-answers', () => {
-    const { responder, hear } = startResponder();
+    const { responder, receive } = startResponder();
     const there = '02:aa:00:00:00:09';
     const flow = { table: 35, priority: 10, cookie: '4d55000000000001', match: 'ip,reg0=0x2000,ct_state=-inv+trk' };
     responder.restoreNextHops({
@@ -110,15 +110,15 @@ describe('packets of an agent', () => {
       undefined,
     ]);
     responder.applyView(view({ services: [nat(AT_C1)] }));
-    hear(answer);
+    receive(answer);
     expect(responder.environment.nextHop('198.51.100.1')).toBe(GATEWAY);
   });
 
   test('what-came-here-is-announced-a-few-times, and-once-more-when-it-comes-back', async () => {
-    const { responder, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, receive, stop } = startResponder();
     const here = view({ services: [nat(AT_C1)] });
     responder.applyView(here);
-    hear(answer);
+    receive(answer);
     await clock.pass(10_000);
     const from = (mac: string): number =>
       sent.filter(({ data }) => Buffer.from(data.subarray(6, 12)).toString('hex') === mac.replaceAll(':', '')).length;
@@ -136,11 +136,11 @@ describe('packets of an agent', () => {
   });
 
   test('what-the-old-host-sent-from-too-is-announced-anew-when-it-does-no-more', async () => {
-    const { responder, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, receive, stop } = startResponder();
     const during = (phase: 'switched' | 'resyncing' | 'draining'): ReturnType<typeof view> =>
       view({ services: [nat({ ...AT_C1, handover: { phase, other: 'c2' } })] });
     responder.applyView(during('switched'));
-    hear(answer);
+    receive(answer);
     const mac = macOf('service', 'nat:edge').replaceAll(':', '');
     const announced = async (): Promise<number> => {
       await clock.pass(10_000);
@@ -168,7 +168,7 @@ describe('packets of an agent', () => {
   });
 
   test('a-router-solicitation-is-answered-into-the-network-that-it-came-from', async () => {
-    const { responder, clock, sent, hear, stop } = startResponder();
+    const { responder, clock, sent, receive, stop } = startResponder();
     responder.applyView(view({ services: [subnetService('dhcp', AT_C1)] }));
     await clock.pass(10);
     sent.length = 0;
@@ -177,9 +177,9 @@ describe('packets of an agent', () => {
       between: { src: 'fe80::1', dst: 'ff02::2' },
       message: { kind: 'router-solicitation', sourceMac: HERE.mac },
     });
-    hear({ match: 'in_port="mp1",metadata=0x1000', data });
-    hear({ match: 'in_port="mp1",metadata=0x9999', data });
-    hear({ match: 'in_port="mp1",metadata=0x1000', data: new Uint8Array(3) });
+    receive({ match: 'in_port="mp1",metadata=0x1000', data });
+    receive({ match: 'in_port="mp1",metadata=0x9999', data });
+    receive({ match: 'in_port="mp1",metadata=0x1000', data: new Uint8Array(3) });
     await clock.settle();
     expect(sent.map(({ actions }) => actions)).toEqual(['set_field:0x1000->metadata,resubmit(,20)']);
     await stop();

@@ -53,7 +53,7 @@ export interface PacketResponderOptions {
 /** There is one way out: what is said there is said in one network. */
 const OUTSIDE = 'outside';
 const TO_OUTSIDE = 'output:"muster-ext"';
-/** Instances that missed the answer to their question hear of their router after this. */
+/** Instances that missed the answer to their question get it again after this. */
 const ADVERTISE_MS = 200_000;
 const IDLE_MAX_MS = 30_000;
 
@@ -82,7 +82,7 @@ export class PacketResponder {
     return () => this.#listeners.delete(listener);
   }
 
-  /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch tells where it went. */
+  /** An agent that is started anew knows no next hop, and what leaves must not stop for that: the switch shows where it went. */
   restoreNextHops({ flows }: Pick<SwitchContents, 'flows'>): void {
     const sent = flows.flatMap(({ match, actions }): [boolean, string][] => {
       const mac = /set_field:([0-9a-f:]{17})->eth_dst,output:"muster-ext"$/.exec(actions)?.[1];

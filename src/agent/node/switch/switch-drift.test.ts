@@ -110,17 +110,17 @@ describe('a switch whose view stays the same', () => {
     await clock.until('the server knows', () => !hasReportedConvergence(world), 6000);
     await clock.until(
       'and why',
-      () => plane.leader.gateway.reportOf('c1')?.report?.problems.join().includes(problem) === true,
+      () => plane.leader.gateway.reports.get('c1')?.report?.problems.join().includes(problem) === true,
       12_000,
     );
     mends(c1);
     await clock.until('it has converged', () => hasReportedConvergence(world), 30_000);
     expect(c1.simulatedSwitch.contents).toEqual(wanted);
     await clock.pass(6000);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual([]);
+    expect(plane.leader.gateway.reports.get('c1')?.report?.problems).toEqual([]);
   });
 
-  test('a-flow-of-somebody-else-that-gets-in-the-way-is-told-of-and-left', async () => {
+  test('a-flow-of-another-program-that-gets-in-the-way-is-reported-and-left', async () => {
     const world = await startDriftWorld();
     const { clock, c1 } = world;
     const [flow] = c1.simulatedSwitch.contents.flows;
@@ -152,7 +152,7 @@ describe('a switch that notices what is done to it', () => {
     expect(c1.simulatedSwitch.contents).toEqual(wanted);
   });
 
-  test('is-in-line-until-something-is-found-and-not-read-all-the-time', async () => {
+  test('counts-as-converged-until-drift-is-found-and-is-not-read-all-the-time', async () => {
     const world = await startDriftWorld({ switch: { notifies: true } });
     const { clock, c1 } = world;
     await clock.pass(5000);

@@ -14,7 +14,7 @@ type Parts = Parameters<typeof shown>[0];
 function viewOf(digest: string, parts: Parts): View {
   const { host, peers, networks, services, bfd } = shown(parts);
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
-  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, heartbeats: bfd } };
+  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, bfd } };
 }
 
 const BOTH = viewOf('both', { services: [nat()] });
@@ -52,7 +52,7 @@ test('what-else-became-another-meanwhile-is-put-right-by-the-look-after', async 
   expect(it.contents).toEqual(wanted.contents);
 });
 
-test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
+test('a-flow-of-another-program-where-ours-was-stays', async () => {
   const { it, line } = await startReconciler(BOTH);
   const removed = it.contents.flows.find(({ match }) => match.includes(`tun_src=${C3.tunnelAddress}`))!;
   const theirs: SwitchChange = { kind: 'put-flow', flow: { ...removed, actions: 'drop', cookie: THEIRS } };
@@ -61,7 +61,7 @@ test('a-flow-of-somebody-else-where-ours-was-stays', async () => {
   expect(it.contents.flows.filter(({ cookie }) => cookie === THEIRS)).toHaveLength(1);
 });
 
-test('never: a flow of somebody else is written over that came since the last look', async () => {
+test('never: a flow of another program is written over that came since the last look', async () => {
   const { it: full } = await startReconciler(BOTH);
   const { it, line } = await startReconciler(ONE_MORE);
   const there = new Set(it.contents.flows.map(({ match }) => match));

@@ -161,7 +161,7 @@ export class SwitchReconciler {
     const [other] = conflicts;
     if (other !== undefined)
       return fail(
-        `a flow of somebody else is in the way: table=${other.table},${other.match} (${conflicts.length} in all)`,
+        `a flow that is not Muster's is in the way: table=${other.table},${other.match} (${conflicts.length} in all)`,
       );
     this.#verified = { digest, wanted, contents };
     return { kind: changes.length === 0 && !hasRemoved ? 'already' : 'applied' };

@@ -38,7 +38,7 @@ export async function startSwitchWorld(
   const clock = new VirtualClock();
   const plane = new TestControlPlane(clock, 'journal-1', options.kinds);
   await plane.start('s1');
-  await clock.until('somebody decides', () => plane.hasLeader);
+  await clock.until('there is a lease holder', () => plane.hasLeader);
   const zone = { name: 'default', mesh: 'full' as const, changedBy: 'test', changedAtMs: 0 };
   await plane.commit(() => accept([put(TRANSPORT_ZONE, idOf(TRANSPORT_ZONE, 'default'), zone)], null));
   await plane.register(...names);

@@ -96,7 +96,7 @@ describe('the switch of a host', () => {
       ({ faults }) => void (faults.losesFlows = 0),
       'differences are left',
     ],
-  ])('a-switch-that-is-%s-is-tried-again-and-told-of', async (_name, arm, disarm, problem) => {
+  ])('a-switch-that-is-%s-is-tried-again-and-reported', async (_name, arm, disarm, problem) => {
     const world = await worldOf('c1', 'c2');
     const { clock, plane, hosts } = world;
     const [c1] = hosts as [Host, Host];
@@ -126,7 +126,7 @@ describe('the switch of a host', () => {
     await world.plane.edit('c1', { quarantined: { because: 'operator-fenced', atMs: 1 } });
     await world.clock.until('it is wiped', () => c1.simulatedSwitch.contents.flows.length === 0);
     expect(c1.simulatedSwitch.contents).toEqual(EMPTY_CONTENTS);
-    await world.clock.until('nobody sends to it', () => peersOn(c2).length === 0);
+    await world.clock.until('no peer has a tunnel to it', () => peersOn(c2).length === 0);
   });
 
   test('an-older-agent-leaves-its-switch-alone-and-says-nothing-of-it', async () => {
@@ -140,7 +140,7 @@ describe('the switch of a host', () => {
     await clock.until('it says its version', () => plane.host('c1')?.serviceVersion === 3);
     await untilConverged(world);
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
-    expect(plane.leader.gateway.reportOf('c1')?.report).not.toHaveProperty('switch');
+    expect(plane.leader.gateway.reports.get('c1')?.report).not.toHaveProperty('switch');
   });
 });
 
@@ -225,7 +225,7 @@ describe('told to leave', () => {
   });
 
   describe.each([false, true])('and brought back before it was connected, restarted in between: %s', (restarted) => {
-    test('it-stays-and-its-switch-is-brought-in-line-again', async () => {
+    test('it-stays-and-its-switch-is-reconciled-again', async () => {
       const world = await worldOf('c1', 'c2');
       const { plane, clock, hosts } = world;
       const [c1] = hosts as [Host, Host];
@@ -268,16 +268,16 @@ describe('identities of switches', () => {
     await clock.until('it is wiped', () => c2.simulatedSwitch.contents.flows.length === 0);
   });
 
-  test('a-bridge-that-comes-later-is-told-of-soon', async () => {
+  test('a-bridge-that-comes-later-is-reported-soon', async () => {
     const world = await worldOf('c1');
     const { clock, plane, hosts } = world;
     const [c1] = hosts as [Host];
     await c1.testHost.stop();
     c1.simulatedSwitch.currentIdentity = { systemId: 'system-c1' };
     c1.testHost.start();
-    await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId === undefined);
+    await clock.until('it is reported', () => plane.host('c1')?.switch?.datapathId === undefined);
     c1.simulatedSwitch.currentIdentity = simulatedIdentity('c1');
-    await clock.until('it is told', () => plane.host('c1')?.switch?.datapathId !== undefined, 15_000);
+    await clock.until('it is reported', () => plane.host('c1')?.switch?.datapathId !== undefined, 15_000);
   });
 
   test.each(['its-switch-answers', 'its-switch-is-down-at-first'])(
@@ -322,7 +322,7 @@ describe('identities of switches', () => {
     await plane.edit('c1', { ...rest, state: 'removed' });
     const reports = (): unknown[] =>
       [...plane.leader.journal.fleet.all(ALARM)].filter(({ doc }) => doc.reason.code === 'removed-host-reports');
-    await clock.until('somebody hears of it', () => reports().length === 1);
+    await clock.until('it is reported', () => reports().length === 1);
     const { revision } = plane.leader.journal.fleet;
     await clock.pass(30_000);
     expect(plane.leader.journal.fleet.revision).toBe(revision);

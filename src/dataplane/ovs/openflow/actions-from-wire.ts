@@ -21,7 +21,7 @@ import { hexText, maskedText, valueText } from './values.ts';
 
 type ActionReader = (reader: BytesReader, names: PortNames, depth: number) => string | undefined;
 
-/** Actions may be nested, but nobody nests them deeper than this. */
+/** Actions may be nested, but never deeper than this in practice. */
 const DEPTH_MAX = 4;
 
 /** A list of actions; empty when there are none. */

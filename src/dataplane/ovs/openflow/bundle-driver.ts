@@ -49,10 +49,10 @@ class Bundle {
     this.#connection = connection;
     this.#contents = contents;
     this.#first = first;
-    const refused = (nth: number, error: string): void => {
+    const onRefused = (nth: number, error: string): void => {
       this.#refusal ??= { nth, error };
     };
-    this.#unwatch = connection.watch({ first, count: contents.count, refused });
+    this.#unwatch = connection.watch({ first, count: contents.count, onRefused });
   }
 
   end(): void {

@@ -152,7 +152,7 @@ export class OpenFlowClient {
   async flows(): Promise<readonly Flow[]> {
     const list = this.#flows.list(this.#options.names);
     const flows = await this.#list('flows', list.read);
-    list.over();
+    list.finish();
     return flows;
   }
 
@@ -181,10 +181,10 @@ export class OpenFlowClient {
   async #single(connection: OpenFlowConnection, { put, text }: BundleContents): Promise<void> {
     const first = connection.xids();
     let refusal: string | undefined;
-    const refused = (_: number, error: string): void => {
+    const onRefused = (_: number, error: string): void => {
       refusal ??= error;
     };
-    const unwatch = connection.watch({ first, count: 1, refused });
+    const unwatch = connection.watch({ first, count: 1, onRefused });
     try {
       await this.#barrier(connection, (writer) => put(writer, 0, first));
     } finally {

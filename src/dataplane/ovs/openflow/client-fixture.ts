@@ -13,7 +13,7 @@ export interface ClientHarness {
   readonly clock: ManualClock;
   readonly fake: FakeSwitch;
   readonly client: OpenFlowClient;
-  /** What the listeners were told: `up`, or why it is down. */
+  /** What the listeners were called with: `up`, or why it is down. */
   readonly events: string[];
 }
 

@@ -58,7 +58,7 @@ describe('changes', () => {
 
   test.each([
     ['a-port-that-is-not-there', 'output:"gone"', UnknownPort],
-    ['words-that-nobody-knows', 'frobnicate', BadFlowText],
+    ['unknown-words', 'frobnicate', BadFlowText],
   ])('%s in the middle of a long bundle: nothing is applied', async (_, actions, kind) => {
     const { client, fake } = start();
     const mods = [...puts(3000), { kind: 'put-flow', flow: flowNr(9999, actions) } as const, ...puts(3)];
@@ -178,7 +178,7 @@ describe('the connection', () => {
     expect([client.isUp, events]).toEqual([true, ['up']]);
   });
 
-  test('a-switch-that-says-nothing-more is given up and tried again', async () => {
+  test('a-switch-that-sends-nothing-more is disconnected and tried again', async () => {
     const { fake, clock, client, events } = start();
     await clock.advance(1);
     fake.faults.silentTo = new Set([MESSAGE.echoRequest]);
@@ -224,7 +224,7 @@ describe('the connection', () => {
     expect(fake.changes).toEqual([]);
   });
 
-  test('a-switch-that-does-not-read-on is given up', async () => {
+  test('a-switch-that-does-not-read-on is disconnected', async () => {
     const { clock, client, fake } = start();
     await client.barrier();
     fake.stopReading();
@@ -247,7 +247,7 @@ describe('the connection', () => {
     expect(tries).toBeGreaterThan(4);
     await clock.advance(5000);
     expect(fake.connections).toBe(tries + 1);
-    await expect(client.flows()).rejects.toThrow('there is no connection to the switch: nobody is there');
+    await expect(client.flows()).rejects.toThrow('there is no connection to the switch: connection refused');
     fake.faults.unreachable = false;
     await clock.advance(5000);
     expect(client.isUp).toBe(true);
@@ -263,7 +263,7 @@ describe('the connection', () => {
     expect(fake.received.filter((type) => type === MESSAGE.setConfig)).toHaveLength(2);
   });
 
-  test('a-switch-that-takes-a-connection-and-does-not-greet is given up', async () => {
+  test('a-switch-that-takes-a-connection-and-does-not-greet is disconnected', async () => {
     const { clock, client, events } = start((fake) => {
       fake.faults.mute = true;
     });
@@ -301,7 +301,7 @@ describe('the connection', () => {
     expect(causeOf(await failure)).toBeInstanceOf(ProtocolError);
   });
 
-  test('what-nobody-asked-for is passed over', async () => {
+  test('a-message-that-is-no-reply is ignored', async () => {
     const { fake, clock, client } = start();
     await client.barrier();
     fake.send(12, 0, [1, 2, 3]);
@@ -312,7 +312,7 @@ describe('the connection', () => {
     expect(fake.connections).toBe(1);
   });
 
-  test('after-it-was-closed nothing is asked any more, and nobody tries again', async () => {
+  test('after-it-was-closed nothing is requested any more, and no connection is tried', async () => {
     const { fake, clock, client } = start((one) => {
       one.faults.silentTo = new Set([MESSAGE.barrierRequest]);
     });
@@ -325,7 +325,7 @@ describe('the connection', () => {
     expect(fake.connections).toBe(1);
   });
 
-  test('listeners-that-stopped are told nothing', async () => {
+  test('listeners-that-stopped are not called', async () => {
     const { fake, clock, client } = start();
     const states: string[] = [];
     await clock.advance(1);

@@ -16,13 +16,13 @@ import { ProtocolError, RefusedBySwitch } from './errors.ts';
 
 export interface OpenFlowConnectionOptions {
   readonly clock: Clock;
-  /** When nothing was heard for so long, the switch is asked for a sign of life, and given up when none comes in that time. */
+  /** When nothing was received for so long, the switch is sent an echo request, and the connection is closed when no reply comes in that time. */
   readonly probeAfterMs: number;
-  /** What nobody asked for. */
+  /** Messages that are no reply to a request. */
   readonly onMessage: (message: Message) => void;
 }
 
-/** Somebody who waits for messages with one number. */
+/** A caller that waits for messages with one number. */
 interface PendingReply {
   readonly what: string;
   readonly take: (message: Message) => void;
@@ -33,7 +33,7 @@ interface PendingReply {
 export interface SentBatch {
   readonly first: number;
   readonly count: number;
-  readonly refused: (nth: number, error: string) => void;
+  readonly onRefused: (nth: number, error: string) => void;
 }
 
 export interface ExpectedReply<T> {
@@ -121,22 +121,22 @@ export class OpenFlowConnection implements LiveConnection {
     this.#check();
   }
 
-  /** Told of what is refused until the answer is called. */
+  /** Calls `onRefused` for what is refused, until the returned function is called. */
   watch(sent: SentBatch): () => void {
     this.#sent.add(sent);
     return () => this.#sent.delete(sent);
   }
 
-  /** Waits for the answer to a message that somebody else writes. */
+  /** Waits for the answer to a message that another caller writes. */
   async awaitReply<T>({ what, timeoutMs, take, xid }: ExpectedReply<T>): Promise<T> {
     this.#check();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const taken = (message: Message): void => {
+    const resolveWith = (message: Message): void => {
       const answer = take(message);
       if (answer !== undefined) resolve(answer);
     };
-    this.#pending.set(xid, { what, take: taken, fail: reject });
-    // A switch that does not answer in time is given up: nobody knows what it has done.
+    this.#pending.set(xid, { what, take: resolveWith, fail: reject });
+    // A switch that does not answer in time is disconnected: what it has done is unknown.
     const failure = (): Error => {
       const late = new RequestTimedOut(`${what}: the switch did not answer within ${timeoutMs} ms`);
       this.#pending.delete(xid);
@@ -201,8 +201,8 @@ export class OpenFlowConnection implements LiveConnection {
   #onError(xid: number, error: string): void {
     const waiter = this.#pending.get(xid);
     if (waiter !== undefined) waiter.fail(new RefusedBySwitch(error, waiter.what));
-    for (const { first, count, refused } of this.#sent) {
-      if (xid >= first && xid < first + count) refused(xid - first, error);
+    for (const { first, count, onRefused } of this.#sent) {
+      if (xid >= first && xid < first + count) onRefused(xid - first, error);
     }
   }
 

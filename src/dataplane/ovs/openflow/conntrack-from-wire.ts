@@ -46,8 +46,10 @@ export function natText(reader: BytesReader): string {
   );
   const port = has & NAT_HAS.portMin ? reader.u16() : undefined;
   const portMax = has & NAT_HAS.portMax ? reader.u16() : undefined;
-  const bracketed = (one: string): string => (port !== undefined && one.includes(':') ? `[${one}]` : one);
-  const addresses = [min, max === min ? undefined : max].flatMap((one) => (one === undefined ? [] : [bracketed(one)]));
+  const addBrackets = (one: string): string => (port !== undefined && one.includes(':') ? `[${one}]` : one);
+  const addresses = [min, max === min ? undefined : max].flatMap((one) =>
+    one === undefined ? [] : [addBrackets(one)],
+  );
   const ports = [port, portMax === port ? undefined : portMax].filter((one) => one !== undefined);
   const range = [addresses.join('-'), ...(ports.length === 0 ? [] : [ports.join('-')])].join(':');
   const words = [...NAT_FLAG].flatMap(([word, flag]) => {

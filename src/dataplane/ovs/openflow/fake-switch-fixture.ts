@@ -1,5 +1,5 @@
 // A switch for tests at the other end of a pair of streams. It takes flows and groups as bytes, in bundles or without, and can be
-// told to refuse, to be silent, to speak another version, to hang up.
+// set to refuse, to be silent, to speak another version, to hang up.
 import { duplexPair, type Duplex } from 'node:stream';
 import { ConnectionLost } from '../transport/failures.ts';
 import type { Dial } from '../transport/socket-driver.ts';
@@ -10,7 +10,7 @@ import { BUNDLE, HEADER_BYTES, MESSAGE, MULTIPART } from './message-codes.ts';
 import { beginMessage, endMessage, MessageFramer, type Message } from './message-frame.ts';
 
 export interface FakeFaults {
-  /** Nobody answers at its address. */
+  /** Its address does not answer. */
   unreachable: boolean;
   /** It takes connections and says nothing at all. */
   mute: boolean;
@@ -46,7 +46,7 @@ export class FakeSwitch {
 
   readonly dial: Dial = async () => {
     this.connections += 1;
-    if (this.faults.unreachable) throw new ConnectionLost('nobody is there');
+    if (this.faults.unreachable) throw new ConnectionLost('connection refused');
     const [client, stream] = duplexPair();
     this.#stream = stream;
     this.#cutter = new MessageFramer();
@@ -58,7 +58,7 @@ export class FakeSwitch {
     return client;
   };
 
-  /** Changes in a bundle that was neither committed nor given up. */
+  /** Changes in a bundle that was neither committed nor discarded. */
   get waiting(): number {
     return this.#bundle.length;
   }

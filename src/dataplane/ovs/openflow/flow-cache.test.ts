@@ -23,7 +23,7 @@ function listed(cache: FlowCache, entries: readonly Uint8Array[], names = NAMES)
   const reader = new BytesReader(Uint8Array.from(entries.flatMap((bytes) => [...bytes])));
   const flows: Flow[] = [];
   while (reader.left > 0) flows.push(list.read(reader));
-  list.over();
+  list.finish();
   return flows;
 }
 

@@ -24,7 +24,7 @@ export class FlowCache {
   #before: ReadonlyMap<string, CachedFlow> = new Map();
 
   /** Reads one list of flows. Entries that were not in it are dropped at the end. */
-  list(names: PortNames): { readonly read: (reader: BytesReader) => Flow; readonly over: () => void } {
+  list(names: PortNames): { readonly read: (reader: BytesReader) => Flow; readonly finish: () => void } {
     const before = this.#before;
     const seen = new Map<string, CachedFlow>();
     return {
@@ -36,7 +36,7 @@ export class FlowCache {
         if (seen.size < FLOWS_MAX) seen.set(key, read);
         return read.flow;
       },
-      over: () => {
+      finish: () => {
         this.#before = seen.size < FLOWS_MAX ? seen : new Map();
       },
     };

@@ -226,8 +226,8 @@ describe('what cannot be written is refused by name', () => {
 describe('ports', () => {
   test('a-number-without-a-name is shown as the number', () => {
     const bytes = flowBytes(flow('in_port="vm1"', 'output:"muster-ext"'));
-    const nobody = portNamesOf([]);
-    expect(readFlow(new BytesReader(bytes), nobody)).toMatchObject({ match: 'in_port=1', actions: 'output:200' });
+    const noPorts = portNamesOf([]);
+    expect(readFlow(new BytesReader(bytes), noPorts)).toMatchObject({ match: 'in_port=1', actions: 'output:200' });
   });
 
   test('a-name-that-could-not-be-read-back is shown as the number', () => {

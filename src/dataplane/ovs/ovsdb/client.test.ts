@@ -19,7 +19,7 @@ describe('requests', () => {
     await expect(first).resolves.toEqual([{ kind: 'done' }]);
   });
 
-  test('an-answer-that-does-not-come-is-given-up-and-the-server-is-told', async () => {
+  test('a-request-without-an-answer-times-out-and-is-cancelled-at-the-server', async () => {
     const { daemon, client, clock } = start(() => undefined);
     const failure = failureOf(client.transact('Db', COMMENT));
     await clock.advance(1001);
@@ -95,7 +95,7 @@ describe('requests', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => Number(a) - Number(b)));
   });
 
-  test('what-was-given-up-while-it-waited-is-never-sent', async () => {
+  test('a-request-that-was-cancelled-while-it-waited-is-never-sent', async () => {
     const { daemon, client, clock } = start();
     await client.echo();
     daemon.peer.stopReading();
@@ -155,7 +155,7 @@ describe('signs of life', () => {
     expect(states).toEqual([{ kind: 'up' }]);
   });
 
-  test('a-server-that-hangs-is-given-up-after-twice-the-time-and-tried-again', async () => {
+  test('a-server-that-hangs-is-disconnected-after-twice-the-time-and-tried-again', async () => {
     const { daemon, clock, states } = start(() => undefined);
     await clock.advance(5999);
     expect(states).toEqual([{ kind: 'up' }]);
@@ -165,7 +165,7 @@ describe('signs of life', () => {
     expect(daemon.peers).toHaveLength(2);
   });
 
-  test('an-attempt-that-hangs-is-given-up', async () => {
+  test('an-attempt-that-hangs-times-out', async () => {
     const { daemon, clock, client } = start();
     await clock.advance(1);
     daemon.reachable = 'silent';
@@ -177,7 +177,7 @@ describe('signs of life', () => {
     await expect(client.echo()).resolves.toBeUndefined();
   });
 
-  test('pauses-grow-while-nothing-is-heard-and-begin-anew-afterwards', async () => {
+  test('pauses-grow-while-nothing-is-received-and-begin-anew-afterwards', async () => {
     const { daemon, clock, states, client } = start();
     await client.echo();
     daemon.reachable = 'no';
@@ -235,7 +235,7 @@ describe('what is not of the protocol', () => {
 });
 
 describe('close', () => {
-  test('everything-that-waits-is-told-and-nothing-is-tried-any-more', async () => {
+  test('everything-that-waits-fails-and-nothing-is-tried-any-more', async () => {
     const { daemon, client, clock } = start(() => undefined);
     await clock.advance(1);
     const sent = failureOf(client.echo());

@@ -34,7 +34,7 @@ describe('monitors', () => {
     expect([...monitor.table('Bridge').keys()]).toEqual(['a', 'b']);
   });
 
-  test('after-a-lost-connection-only-what-differs-is-told', async () => {
+  test('after-a-lost-connection-only-what-differs-is-reported', async () => {
     const { daemon, client, clock } = start();
     const monitor = await client.monitor('Db', TABLES);
     const changes: (readonly RowChange[])[] = [];
@@ -49,7 +49,7 @@ describe('monitors', () => {
     expect(describeChanges(changes)).toEqual(['changed a', 'inserted c']);
   });
 
-  test('nobody-gets-a-new-connection-before-the-copies-are-up-to-date', async () => {
+  test('no-caller-gets-a-new-connection-before-the-replicas-are-up-to-date', async () => {
     const { daemon, client, clock } = start();
     const monitor = await client.monitor('Db', TABLES);
     daemon.answers = (method, params, peer) =>
@@ -81,7 +81,7 @@ describe('monitors', () => {
     expect(daemon.peer.methods()).toEqual([]);
   });
 
-  test('a-closed-monitor-is-told-of-nothing-more', async () => {
+  test('a-closed-monitor-notifies-of-nothing-more', async () => {
     const { daemon, client, clock } = start();
     const monitor = await client.monitor('Db', TABLES);
     const changes: (readonly RowChange[])[] = [];

@@ -38,21 +38,21 @@ export class Monitor {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Waits until `look` returns a value for the replica. `what` is for the error message when it does not. */
-  async waitFor<T>(look: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
+  /** Waits until `find` returns a value for the replica. `what` is for the error message when it does not. */
+  async waitFor<T>(find: () => T | undefined, wait: { readonly what: string; readonly timeoutMs: number }): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const onClosed = (): void => reject(new ClientClosed());
-    const lookAgain = (): void => {
-      const found = look();
+    const checkAgain = (): void => {
+      const found = find();
       if (found !== undefined) resolve(found);
     };
-    const stop = this.onChange(lookAgain);
+    const stop = this.onChange(checkAgain);
     this.#closed.signal.addEventListener('abort', onClosed, { once: true });
     if (this.#closed.signal.aborted) onClosed();
     const { what, timeoutMs } = wait;
     const failure = (): Error => new RequestTimedOut(`not within ${timeoutMs} ms: ${what}`);
     try {
-      lookAgain();
+      checkAgain();
       return await withTimeout(promise, { clock: this.#clock, timeoutMs, failure });
     } finally {
       stop();
@@ -62,11 +62,11 @@ export class Monitor {
 
   /** The whole replica, at the beginning of every connection. */
   begin(contents: unknown): void {
-    this.#tell(this.#replica.replace(contents));
+    this.#notify(this.#replica.replace(contents));
   }
 
   update(updates: unknown): void {
-    this.#tell(this.#replica.update(updates));
+    this.#notify(this.#replica.update(updates));
   }
 
   close(): void {
@@ -74,7 +74,7 @@ export class Monitor {
     this.#listeners.clear();
   }
 
-  #tell(changes: readonly RowChange[]): void {
+  #notify(changes: readonly RowChange[]): void {
     if (changes.length === 0) return;
     for (const listener of [...this.#listeners]) listener(changes);
   }

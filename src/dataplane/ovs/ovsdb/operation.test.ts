@@ -118,7 +118,7 @@ describe('refusals', () => {
       'Table Port column interfaces row 644b references nonexistent row 0000 in table Interface.',
       { table: 'Port', column: 'interfaces' },
     ],
-  ])('what-all-do-together-is-nobody-s-operation: %s', (details, where) => {
+  ])('an-error-of-the-whole-transaction-is-of-no-operation: %s', (details, where) => {
     const refused = refusedOf([insert], [{ uuid: ['uuid', 'u'] }, { error: 'constraint violation', details }]);
     expect(refused).toMatchObject({ operation: undefined, ...where });
     expect(refused.message).toMatch(/^the transaction, table \w+, column \w+: constraint violation: /);

@@ -53,11 +53,11 @@ describe('replica', () => {
     expect(replica.table('Bridge').size).toBe(0);
   });
 
-  test('a-table-that-nobody-asked-for-is-a-mistake-of-the-caller', () => {
+  test('a-table-that-is-not-monitored-is-a-mistake-of-the-caller', () => {
     expect(() => new Replica(['Bridge']).table('Port')).toThrow(/not monitored/);
   });
 
-  /** What a database would tell, and a copy that hears all of it, or everything anew now and then. */
+  /** What a database sends, and a copy that gets all of it, or everything anew now and then. */
   test('never: the copy and the database differ, nor is a change told twice', () => {
     const rows = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.constantFrom('x', 'y'));
     fc.assert(

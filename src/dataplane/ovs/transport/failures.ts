@@ -69,7 +69,7 @@ export class TooBusy extends DaemonFailure {
   }
 }
 
-/** What came is not of the protocol. The connection is given up: nobody knows where the next message begins. */
+/** What came is not of the protocol. The connection is closed: where the next message begins is unknown. */
 export class MalformedMessage extends DaemonFailure {
   constructor(message: string, because?: Because) {
     super({ code: 'malformed-message', retryable: true }, message, because);

@@ -74,7 +74,7 @@ export class FakeDaemon {
 
   get peer(): FakePeer {
     const peer = this.peers.at(-1);
-    if (peer === undefined) throw new Error('nobody has connected');
+    if (peer === undefined) throw new Error('no client has connected');
     return peer;
   }
 
@@ -83,7 +83,7 @@ export class FakeDaemon {
     if (this.reachable === 'no') return Promise.reject(new ConnectionLost('refused'));
     if (this.reachable === 'silent') {
       return new Promise((_, reject) => {
-        signal.addEventListener('abort', () => reject(new ConnectionLost('given up')), { once: true });
+        signal.addEventListener('abort', () => reject(new ConnectionLost('aborted')), { once: true });
       });
     }
     const peer = new FakePeer((...args) => this.answers(...args));

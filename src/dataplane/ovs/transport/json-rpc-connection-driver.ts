@@ -32,14 +32,14 @@ export interface JsonRpcConnectionOptions {
   readonly clock: Clock;
   /** In both directions. */
   readonly messageBytesMax: number;
-  /** When nothing was heard for so long, the daemon is asked for a sign of life, and given up when none comes in that time. */
+  /** When nothing was received for so long, the daemon is sent an echo request, and the connection is closed when no reply comes in that time. */
   readonly probeAfterMs?: number;
   readonly onNotification?: (method: string, params: readonly unknown[]) => void;
 }
 
 export interface RequestOptions {
   readonly timeoutMs: number;
-  /** Tells the daemon when nobody waits for the answer any more. */
+  /** Cancels a request at the daemon when no caller waits for the answer any more. */
   readonly cancel?: boolean;
   /** Called before anything that comes after the answer is looked at. */
   readonly onAnswer?: (result: unknown) => void;
@@ -137,7 +137,7 @@ export class JsonRpcConnection implements LiveConnection {
       return;
     }
     void this.#send(() => {
-      // While it waited for its turn it may have been given up.
+      // While it waited for its turn it may have been cancelled.
       if (request === undefined || !this.#pending.has(id)) return undefined;
       request.sent = true;
       return text;
@@ -179,7 +179,7 @@ export class JsonRpcConnection implements LiveConnection {
         if (this.#ended.signal.aborted) return;
       }
     } catch (error) {
-      // A listener that fails has not taken what it was told: after a new connection it is told again.
+      // A listener that fails has not taken its notification: after a new connection it is called again.
       this.end(asError(error));
     }
   }
@@ -202,7 +202,7 @@ export class JsonRpcConnection implements LiveConnection {
     }
   }
 
-  /** Undefined for one that was given up before its answer came. */
+  /** Undefined for one that was cancelled before its answer came. */
   #openRequest(id: unknown): PendingRequest | undefined {
     return typeof id === 'number' ? this.#pending.get(id) : undefined;
   }

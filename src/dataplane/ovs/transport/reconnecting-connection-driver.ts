@@ -21,9 +21,9 @@ export interface ReconnectOptions<C extends LiveConnection> {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly connectTimeoutMs: number;
-  /** Dials and greets. When `signal` is aborted it gives up; what it answers all the same is ended. */
+  /** Dials and greets. When `signal` is aborted it stops; a connection that it returns all the same is ended. */
   readonly connect: (signal: AbortSignal) => Promise<C>;
-  /** Makes a new connection usable; nobody gets it before. When it rejects, the connection is ended. */
+  /** Makes a new connection usable; no caller gets it before. When it rejects, the connection is ended. */
   readonly prepare?: (connection: C) => Promise<void>;
   /** Whether one that was up was of use, so that the pauses begin anew; always when nothing is said. */
   readonly wasUseful?: (connection: C) => boolean;
@@ -32,7 +32,7 @@ export interface ReconnectOptions<C extends LiveConnection> {
 export type ReconnectState =
   { readonly kind: 'up' } | { readonly kind: 'down'; readonly because: Error; readonly retryInMs: number };
 
-/** How long somebody waits who needs the connection: `current-attempt` not through a pause. */
+/** How long a caller waits for the connection: `current-attempt` not through a pause. */
 type ConnectionWait = { readonly timeoutMs: number } | 'current-attempt';
 
 interface Waiter<C> {
@@ -87,14 +87,14 @@ export class ReconnectingConnection<C extends LiveConnection> {
     return withTimeout(promise, { clock: this.#options.clock, timeoutMs, failure });
   }
 
-  /** Told at once if it is up, and each time that it comes back. Call the answer to hear no more. */
+  /** Called at once if it is up, and each time that it comes back. Call what it returns to unsubscribe. */
   onUp(listener: (connection: C) => void): () => void {
     this.#upListeners.add(listener);
     if (this.#current !== undefined) listener(this.#current);
     return () => this.#upListeners.delete(listener);
   }
 
-  /** Told each time that it comes up, is lost or cannot be made. Call the answer to hear no more. */
+  /** Called each time that it comes up, is lost or cannot be made. Call what it returns to unsubscribe. */
   onState(listener: (state: ReconnectState) => void): () => void {
     this.#stateListeners.add(listener);
     return () => this.#stateListeners.delete(listener);
@@ -114,7 +114,7 @@ export class ReconnectingConnection<C extends LiveConnection> {
       failures = (await this.#once()) ? 0 : failures + 1;
       if (signal.aborted) return;
       const retryInMs = backoffMs(DAEMON_BACKOFF, failures + 1, this.#options.random);
-      this.#tell({ kind: 'down', because: this.#last, retryInMs });
+      this.#notify({ kind: 'down', because: this.#last, retryInMs });
       await this.#options.clock.sleep(retryInMs, signal);
     }
   }
@@ -156,13 +156,13 @@ export class ReconnectingConnection<C extends LiveConnection> {
     }
     this.#isConnecting = false;
     this.#current = connection;
-    this.#tell({ kind: 'up' });
+    this.#notify({ kind: 'up' });
     for (const listener of [...this.#upListeners]) listener(connection);
     for (const { take } of [...this.#waiters]) take(connection);
     return true;
   }
 
-  #tell(state: ReconnectState): void {
+  #notify(state: ReconnectState): void {
     for (const listener of [...this.#stateListeners]) listener(state);
   }
 
@@ -176,7 +176,7 @@ export class ReconnectingConnection<C extends LiveConnection> {
     } catch (error) {
       this.#last = asError(error);
       deadline.abort();
-      // It may come in the moment in which it is given up: nobody else knows of it.
+      // It may come in the moment in which it is aborted: nothing else refers to it.
       connecting.then(
         (late) => late.end(this.#last),
         () => {},

@@ -159,7 +159,7 @@ describe.each([
     expect(client.destroyed).toBe(true);
   });
 
-  test('closing-ends-it-and-everybody-who-waits', async () => {
+  test('closing-ends-it-and-all-waiters', async () => {
     const { dial, open } = dialOnDemand();
     const waiting = start(peerOf(), dial);
     const waiters = [
@@ -182,7 +182,7 @@ describe.each([
     expect(await current?.closed).toBeInstanceOf(ClientClosed);
   });
 
-  test('nobody-gets-one-that-cannot-be-prepared, and-its-pauses-grow', async () => {
+  test('no-caller-gets-one-that-cannot-be-prepared, and-its-pauses-grow', async () => {
     const prepare = (): Promise<void> => Promise.reject(new Error('not what we need'));
     const { clock, states, connection } = start(peerOf(), undefined, { prepare });
     const waiter = failureOf(connection.acquire('current-attempt'));
@@ -205,7 +205,7 @@ describe.each([
     expect(states.at(-1)).toMatchObject({ retryInMs: 200 });
   });
 
-  test('listeners-that-stopped-are-told-nothing', async () => {
+  test('listeners-that-stopped-are-not-called', async () => {
     const peer = peerOf();
     const { clock, connection } = start(peer);
     const states: string[] = [];

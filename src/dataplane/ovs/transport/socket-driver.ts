@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import type { SocketAddress } from './address.ts';
 import { ConnectionLost } from './failures.ts';
 
-/** A new connection; `signal` gives up the attempt. */
+/** A new connection; `signal` aborts the attempt. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
 /** A peer whose machine is gone says nothing; the kernel asks it now and then. */
@@ -43,7 +43,7 @@ function connectProblem(address: SocketAddress, cause: unknown): string {
   if (!(cause instanceof Error)) return `${where} does not answer`;
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code === 'ENOENT') return `there is no ${where}`;
-  if (code === 'ECONNREFUSED') return `nobody listens at ${where}`;
+  if (code === 'ECONNREFUSED') return `connection refused at ${where}`;
   if (code === 'EACCES' || code === 'EPERM') return `${where} may not be opened by this user`;
   return `${where}: ${message}`;
 }

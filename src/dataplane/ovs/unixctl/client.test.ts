@@ -79,7 +79,7 @@ describe('unixctl client', () => {
     expect(daemon.peer.received).toEqual([]);
   });
 
-  test('a-command-that-hangs-holds-up-nobody-but-itself', async () => {
+  test('a-command-that-hangs-holds-up-itself-alone', async () => {
     const { daemon, client, clock } = start((method, params, peer) =>
       method === 'hang' ? undefined : said(method, params, peer),
     );
@@ -102,7 +102,7 @@ describe('unixctl client', () => {
     expect(await after).toBe('after');
   });
 
-  test('a-quiet-connection-is-not-given-up', async () => {
+  test('a-quiet-connection-is-not-closed', async () => {
     const { daemon, client, clock } = start();
     await client.command('before');
     await clock.advance(3_600_000);

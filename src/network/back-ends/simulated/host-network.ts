@@ -44,7 +44,7 @@ export function createHostNetwork({ network, clock, poolsOf }: HostNetworkOption
       return portAnswersOf(ask, await network.bindFor(order, caller()));
     },
     release: async (ask) => {
-      // A host is told what to destroy, not under which serial: the instance is fence enough.
+      // A host's task says what to destroy, not under which serial: the instance is fence enough.
       const serialOf = ({ port, serial }: HostNic): number => Math.max(serial, network.port(port)?.serial ?? 0);
       const ports = ask.nics.map((nic) => ({ ...nic, serial: serialOf(nic), keeps: nic.addresses }));
       const order = { ...orderHeader(ask), op: 'release', ports } as const;

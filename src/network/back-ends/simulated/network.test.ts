@@ -28,7 +28,7 @@ describe('orders', () => {
     expect(network.calls.list()).toHaveLength(2);
   });
 
-  test('create-says-taken-for-an-address-or-a-port-of-somebody-else', async () => {
+  test('create-says-taken-for-an-address-or-a-port-of-another-client', async () => {
     const { create, network, fence } = world();
     await create([{ fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] }]);
     const other = { port: 'q', fixedIps: [{ ip: '10.0.0.3', subnet: 'near' }] };
@@ -227,6 +227,15 @@ describe('faults', () => {
     await end('unbind', 'p0', 2);
     expect(outcomes(await bind('h2', [{ serial: 3 }]))).toEqual(['ok']);
     expect(ips(network, 'p0')).toEqual(['10.0.0.2']);
+  });
+
+  test('never: a repetition that comes late, and could not bind, undoes a binding that holds', async () => {
+    const { create, bind, network } = world();
+    await create([{}]);
+    expect(outcomes(await bind('h1', [{}]))).toEqual(['ok']);
+    network.faults.arm({ op: 'bind', outcome: 'binding-failed' });
+    expect(outcomes(await bind('h1', [{}]))).toEqual(['ok']);
+    expect(network.port('p0')?.binding?.type).toBe('simulated');
   });
 
   test('a-fault-strikes-only-what-it-names-and-only-so-often', async () => {

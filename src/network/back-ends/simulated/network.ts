@@ -26,8 +26,8 @@ import type { PoolKey } from '../../ports/nic-requirements.ts';
 import { SimulatedCalls, type SimulatedCall } from './calls.ts';
 import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './faults.ts';
 import { createHostNetwork } from './host-network.ts';
-import { SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
-import { BINDING_FAILED, joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
+import { BINDING_FAILED, SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
+import { joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
 
 export interface SimulatedNetworkOptions {
   readonly clock: Clock;
@@ -87,7 +87,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     this.#ports.adopt(ports);
   }
 
-  /** Learns of a port that somebody else created; a known port stays as it is. */
+  /** Learns of a port that another client created; a known port stays as it is. */
   learnPort(port: PortToCreate, instance: string): void {
     if (this.#ports.get(port.port) === undefined) this.#ports.create(port, instance);
   }
@@ -106,8 +106,8 @@ export class SimulatedNetwork implements NetworkBackEnd {
   }
 
   /** All its ports, sorted by id. */
-  ports(): ReturnType<SimulatedPorts['all']> {
-    return this.#ports.all();
+  ports(): ReturnType<SimulatedPorts['entries']> {
+    return this.#ports.entries();
   }
 
   /** The ports that hold addresses. */

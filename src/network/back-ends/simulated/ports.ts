@@ -6,6 +6,9 @@ import type { Stored } from '../../../fleet/index.ts';
 import type { Address, Port } from '../../model.ts';
 import { SimulatedAddresses } from './addresses.ts';
 
+/** As Neutron says that no mechanism could bind a port. */
+export const BINDING_FAILED = 'binding_failed';
+
 /** `given`: by the creator of the port. */
 interface HeldAddress extends SubnetAddress {
   readonly origin: 'given' | 'create' | 'bind';
@@ -47,6 +50,11 @@ export interface BindDestination {
   readonly type: string;
 }
 
+/** A binding that holds is not made again: a repetition that comes late, and could not bind, does not undo it. */
+function isSettled(binding: SimulatedBinding | undefined, type: string): binding is SimulatedBinding {
+  return binding !== undefined && (binding.type === type || binding.type !== BINDING_FAILED);
+}
+
 const OK: BackEndReply = { status: 200 };
 const UNBOUND = { binding: undefined, inactive: undefined };
 
@@ -61,7 +69,7 @@ export class SimulatedPorts {
     return this.#ports.get(port);
   }
 
-  all(): Iterable<readonly [id: string, port: SimulatedPort]> {
+  entries(): Iterable<readonly [id: string, port: SimulatedPort]> {
     return this.#ports;
   }
 
@@ -127,9 +135,9 @@ export class SimulatedPorts {
     const port = this.#ports.get(order.port);
     if (port === undefined) return refusedReply(404);
     if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
-    const same = port.binding?.serial === order.serial && port.binding.host === host;
-    if (same && port.binding?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
-    if (!same && order.serial <= port.serial) return { kind: 'stale' };
+    const same = port.binding?.serial === order.serial && port.binding.host === host ? port.binding : undefined;
+    if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
+    if (same === undefined && order.serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
     if ('code' in placed) return refusedReply(409, placed.code);
     const { serial } = order;
@@ -145,7 +153,7 @@ export class SimulatedPorts {
     if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
     const { serial } = order;
     const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
-    if (same?.type === type) return { kind: 'already', reply: { ...OK, type }, port };
+    if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
     if (same === undefined && serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
     if ('code' in placed) return refusedReply(409, placed.code);
@@ -176,12 +184,13 @@ export class SimulatedPorts {
     held: readonly HeldAddress[],
   ): { readonly addresses: readonly HeldAddress[] } | { readonly code: string } {
     const subnets = new Set(pools.map((pool) => pool.subnet));
-    const carried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
+    const isCarried = ({ subnet }: HeldAddress): boolean => subnets.has(subnet);
     // An address of an earlier bind whose answer was lost: no document has it.
-    const orphaned = (one: HeldAddress): boolean => one.origin === 'bind' && !keeps.includes(one.ip) && !carried(one);
-    const goes = (one: HeldAddress): boolean => drops.includes(one.ip) || orphaned(one);
-    const stays = held.filter((one) => !goes(one));
-    if (!stays.every(carried)) return { code: 'HostNotCompatibleWithFixedIps' };
+    const isOrphaned = (one: HeldAddress): boolean =>
+      one.origin === 'bind' && !keeps.includes(one.ip) && !isCarried(one);
+    const isDropped = (one: HeldAddress): boolean => drops.includes(one.ip) || isOrphaned(one);
+    const stays = held.filter((one) => !isDropped(one));
+    if (!stays.every(isCarried)) return { code: 'HostNotCompatibleWithFixedIps' };
     const has = new Set(stays.map(({ subnet }) => pools.find((pool) => pool.subnet === subnet)?.version));
     const picked: HeldAddress[] = [];
     for (const version of takes) {
@@ -193,7 +202,7 @@ export class SimulatedPorts {
       }
       picked.push({ ...address, origin: 'bind' });
     }
-    for (const one of held.filter(goes)) this.addresses.give(one);
+    for (const one of held.filter(isDropped)) this.addresses.give(one);
     return { addresses: [...stays, ...picked] };
   }
 
@@ -244,10 +253,10 @@ export class SimulatedPorts {
   }
 
   #dropAddresses(port: SimulatedPort, { drops = [], keeps }: PortToRelease): SimulatedPort {
-    const orphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
-    const goes = port.addresses.filter((one) => drops.includes(one.ip) || orphaned(one));
-    for (const address of goes) this.addresses.give(address);
-    return { ...port, addresses: port.addresses.filter((one) => !goes.includes(one)) };
+    const isOrphaned = ({ ip, origin }: HeldAddress): boolean => origin !== 'given' && keeps?.includes(ip) === false;
+    const dropped = port.addresses.filter((one) => drops.includes(one.ip) || isOrphaned(one));
+    for (const address of dropped) this.addresses.give(address);
+    return { ...port, addresses: port.addresses.filter((one) => !dropped.includes(one)) };
   }
 
   #put(id: string, port: SimulatedPort): OrderEffect & { readonly kind: 'applied' } {

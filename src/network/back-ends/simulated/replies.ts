@@ -2,12 +2,10 @@
 import { NetworkUnavailable, type OrderResult, type PortAnswer, type PortOutcome } from '../back-end.ts';
 import { replyOutcome, type BackEndReply } from '../reply.ts';
 import type { SimulatedOp } from './faults.ts';
-import type { OrderEffect } from './ports.ts';
+import { BINDING_FAILED, type OrderEffect } from './ports.ts';
 
 export type PortResult =
   { readonly kind: 'stale' } | { readonly kind: 'applied' | 'already'; readonly answer: PortAnswer };
-
-export const BINDING_FAILED = 'binding_failed';
 
 /** The status and code for the outcome of a fault. */
 export const REPLIES: Readonly<Record<Exclude<PortOutcome, 'ok'>, BackEndReply>> = {

@@ -7,7 +7,7 @@ const SLICE_MS = 5;
 /** Where the clock stands still no slice is endless. */
 const STEPS_PER_SLICE_MAX = 100;
 
-export async function inTurns<T>(steps: Steps<T>, clock: Pick<Clock, 'nowMs' | 'turn'>): Promise<T> {
+export async function runInSlices<T>(steps: Steps<T>, clock: Pick<Clock, 'nowMs' | 'turn'>): Promise<T> {
   for (;;) {
     const untilMs = clock.nowMs() + SLICE_MS;
     for (let taken = 0; taken < STEPS_PER_SLICE_MAX && clock.nowMs() < untilMs; taken += 1) {

@@ -1,1 +1,0 @@
-export { SITE_REPRESENTATION } from './routes.ts';
