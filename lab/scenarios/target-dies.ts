@@ -50,7 +50,7 @@ async function loseTarget(fleet: Fleet, { from, to }: Ends, { phase, why }: Trou
       await untilPhase(fleet, phase);
       await kill();
     }
-    const designated = await fleet.until('nobody else is designated', async () => {
+    const designated = await fleet.until('no other host is designated', async () => {
       const { designated: now } = await fleet.service(SERVICE);
       return now === undefined || now.host === `h${to}` ? undefined : Number(now.host.slice(1));
     });

@@ -1,4 +1,4 @@
-// Looks from time to time whether anybody can administer the fleet: a token ends by the clock, and no commit says so.
+// Looks from time to time whether there is a valid admin token: a token ends by the clock, and no commit says so.
 import { accept, LeaseHolderLoop, type Clock, type Journal, type LeasePass, type Log } from '../journal/index.ts';
 import { planAdminAlarm } from './no-admin-token.ts';
 

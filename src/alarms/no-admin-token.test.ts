@@ -1,4 +1,4 @@
-// The alarm that nobody can administer the fleet: when a token ends by the clock, when another one is made, and on a journal.
+// The alarm for a fleet without a valid admin token: when a token ends by the clock, when another one is made, and on a journal.
 import { describe, expect, test } from 'vitest';
 import { accessModel, createToken, TOKEN, type NewToken, type Token } from '../access/index.ts';
 import { Fleet, idOf, put, Registry, remove } from '../fleet/index.ts';

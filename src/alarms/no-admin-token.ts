@@ -1,5 +1,4 @@
-// The alarm that nobody can administer the fleet any more. A fleet that never had an admin token is at its first start: that is told by its
-// readiness, and no alarm.
+// The alarm for a fleet without a valid admin token. A fleet that never had one is at its first start: its readiness says so, and no alarm.
 import { hadAdmin, hasAdmin } from '../access/index.ts';
 import type { Change, FleetReader } from '../fleet/index.ts';
 import type { ReasonSentences } from '../operations/index.ts';
@@ -15,12 +14,12 @@ export function planAdminAlarm(fleet: FleetReader, nowMs: number): Change[] {
   return raiseAlarm(fleet, ALARM_ID, { severity: 'critical', reason: { code: NO_ADMIN_TOKEN }, sinceMs: nowMs });
 }
 
-/** Whether the first start is over: there is or was somebody who could administer the fleet. */
+/** Whether the first start is over: there is or was an admin token. */
 export function isFirstStartOver(fleet: FleetReader, nowMs: number): boolean {
   return hasAdmin(fleet, nowMs) || hadAdmin(fleet) || fleet.get(ALARM, ALARM_ID) !== undefined;
 }
 
 export const adminTokenSentences: ReasonSentences = {
   [NO_ADMIN_TOKEN]: () =>
-    'Every admin token of the fleet has ended: nobody can make tokens, change settings or add sites. Start the server that decides anew: it makes an admin token in its data folder when there is none ("muster serve --new-admin-token").',
+    'Every admin token of the fleet has ended: tokens cannot be made, settings not changed and sites not added. Start the server that decides anew: it makes an admin token in its data folder when there is none ("muster serve --new-admin-token").',
 };

@@ -35,7 +35,7 @@ describe('each-sentence-is-true-of-its-case', () => {
     expect(whyOf(why)).toEqual([sentence]);
   });
 
-  test('a-chosen-host-that-is-leaving-is-told-of-once, with why it was chosen all the same', () => {
+  test('a-chosen-host-that-is-leaving-is-named-once, with why it was chosen all the same', () => {
     const rejected = [
       { host: 'b', because: 'tombstoned' },
       { host: 'c', because: 'not-connected' },

@@ -1,4 +1,4 @@
-// What blocks one host is told of that host, however much blocks others: over the API and by `muster scale-in status HOST`.
+// What blocks one host is listed for that host, however much blocks others: over the API and by `muster scale-in status HOST`.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { INSTANCE } from '../../src/instances/index.ts';

@@ -269,7 +269,7 @@ describe('a source that dies during the migration', () => {
     for (const host of ['h2', 'h4']) await world.disconnectHost(host);
     for (const host of ['h2', 'h4']) await world.forceDown(host);
     await world.settle();
-    // Nobody knows whether it had been migrated.
+    // Whether it had been migrated is unknown.
     const message =
       'Host h2 was forced down while it migrated the instance, and host h4, which may have received it, was forced down as well. Build it elsewhere with "muster instances rebuild web".';
     expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost', message } });
