@@ -31,13 +31,31 @@ function namesOf({ names, count }: Strays): string {
 
 export type Blocked = BlockedTenants['blocked'][number];
 
-/** A heading and a line for each; nothing when all can go. */
-export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
-  if (blocked.length === 0) return [];
+/** A heading, a line for each that is listed, and how many are not; nothing when all can go. */
+export function blockedLines(blocked: readonly Blocked[], inAll: number): string[] {
+  if (inAll === 0) return [];
   const lines = blocked.map(
     ({ host, kind, id, sentence }) => `  ${sanitizeLine(`${host} ${kind} ${id}: ${sentence}`)}`,
   );
-  return [`No place to go (${inAll}):`, ...lines];
+  const more = inAll - blocked.length;
+  return [
+    `No place to go (${inAll}):`,
+    ...lines,
+    ...(more > 0 ? [`  and ${more} more, not listed. "muster scale-in status HOST" lists those of one host.`] : []),
+  ];
+}
+
+/** Hosts whose instances are left to the operator, and how to see where each could go. */
+export function undrainedLines(hosts: readonly HostProgress[]): string[] {
+  return hosts
+    .filter(
+      ({ state, drain, left }) => state === 'draining' && !drain && Object.values(left).some((count) => count > 0),
+    )
+    .map(({ host }) =>
+      sanitizeLine(
+        `Instances are not moved off ${host}: it was started with --no-drain. "muster hosts tenants ${host}" shows where each could go, or what it lacks.`,
+      ),
+    );
 }
 
 export type Verb = 'start' | 'end' | 'recover';
