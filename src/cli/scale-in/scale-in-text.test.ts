@@ -177,6 +177,26 @@ describe('what cannot leave', () => {
     expect(blockedLines([], 0)).toEqual([]);
   });
 
+  test('services-that-are-held-are-not-without-a-place', () => {
+    const service = { host: 'c1', kind: 'service', sentence: 'Elections are paused.' };
+    const held = [
+      { ...service, id: 'nat:r1', reason: { code: 'elections-held' } },
+      { ...service, id: 'nat:r2', reason: { code: 'held-out-of-control' } },
+    ];
+    const lines = [
+      'Held where they are (2):',
+      '  c1 service nat:r1: Elections are paused.',
+      '  c1 service nat:r2: Elections are paused.',
+    ];
+    expect(blockedLines(held, 2)).toEqual(lines);
+    const web = { host: 'c1', kind: 'instance', id: 'web', reason: { code: 'x' }, sentence: 'No host fits.' };
+    expect(blockedLines([held[0]!, web, held[1]!], 3)).toEqual([
+      'No place to go (1):',
+      '  c1 instance web: No host fits.',
+      ...lines,
+    ]);
+  });
+
   test('a-host-whose-instances-are-left-to-the-operator-is-named, while something is left there', () => {
     const leaving = host('c1', { drain: false, left: { designations: 0, instances: 1 } });
     expect(undrainedLines([leaving])).toEqual([
