@@ -29,7 +29,7 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
     verify: (request) =>
       explainFailures(async () => {
         const { file } = request;
-        if (file !== undefined) demandFile(file, 'Check the store in it with: muster verify --data ' + file);
+        if (file !== undefined) demandFile(file, `Check the store in it with: muster verify --data ${file}`);
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
         const sink = withProgress(fanOut(read.verifier, read.keys), request.progress);
         const digest = file === undefined ? await dumpStore(request, sink) : (await readBackup(file, sink)).sha256;
