@@ -6,7 +6,7 @@ const CLASSES = 20;
 const NODES_PER_RACK = 40;
 const LONG_AGO_MS = Date.UTC(2025, 0, 1);
 
-export function nodeName(nth: number): string {
+function nodeName(nth: number): string {
   const rack = Math.floor(nth / NODES_PER_RACK);
   return `rack-${String(rack).padStart(4, '0')}-u${String(nth % NODES_PER_RACK).padStart(2, '0')}`;
 }

@@ -139,7 +139,8 @@ export function otherManager(own: string, named: string): Refusal {
 
 /** The roles that a route takes: those of people include those below them. */
 function rolesText(access: Access, forManagers: true | undefined): string {
-  const isAllowed = (role: Role): boolean => permits({ name: '', role }, access) || (forManagers === true && role === 'manager');
+  const isAllowed = (role: Role): boolean =>
+    permits({ name: '', role }, access) || (forManagers === true && role === 'manager');
   const allowed = ROLES.filter(isAllowed).map((role) => `"${role}"`);
   return `the role${allowed.length > 1 ? 's' : ''} ${allowed.join(', ')}`;
 }

@@ -1,13 +1,5 @@
 export { BUILDERS, Builders } from './builder.ts';
-export type {
-  Builder,
-  CreatedInstances,
-  DeleteInstances,
-  NodeStatus,
-  PowerAction,
-  Preview,
-  SwitchPower,
-} from './builder.ts';
+export type { Builder, CreatedInstances, DeleteInstances, PowerAction, Preview, SwitchPower } from './builder.ts';
 export { beginInstanceOperation } from './instance-operation.ts';
 export { hostBuilder } from './host-builder.ts';
 export { createInstances, previewInstances } from './build/create.ts';

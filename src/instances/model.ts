@@ -38,7 +38,7 @@ const AMOUNTS = {
 const EXTRA_SPECS_MAX = 100;
 
 /** What a flavor whose instances get a machine of their own asks for beside its amounts: what the machine must have at least. */
-export const BARE_METAL = Type.Object(
+const BARE_METAL = Type.Object(
   {
     ephemeralGiB: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 40 })),
     swapMiB: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 40 })),

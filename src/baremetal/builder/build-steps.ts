@@ -166,7 +166,7 @@ export interface BuildFault {
 const MESSAGE_MAX = 1000;
 
 /** The instance in error, holding nothing. */
-export function composeFailure(
+function composeFailure(
   fleet: FleetReader,
   { item, instance: { id, doc } }: BuildParts,
   { code, message: said, nodes, nowMs }: BuildFault,

@@ -55,16 +55,16 @@ import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
 import { nodeBuilder } from './node-builder.ts';
 import { baremetalPower, switchPower } from './power-operation.ts';
 
-export const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
+const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
 
-export const NODE_KINDS: ReadonlyMap<string, OperationKind> = new Map([
+const NODE_KINDS: ReadonlyMap<string, OperationKind> = new Map([
   ...KINDS,
   ...[baremetalBuild, baremetalDelete, baremetalRelease, baremetalPower, reservationClaim, reservationRelease].map(
     (kind) => [kind.name, kind] as const,
   ),
 ]);
 
-export const NODE_MODELS = [...MODELS, baremetalModel, simulatedModel];
+const NODE_MODELS = [...MODELS, baremetalModel, simulatedModel];
 
 /** A minute and a half. */
 const QUIET_TICKS = 18;

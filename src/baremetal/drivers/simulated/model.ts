@@ -28,7 +28,6 @@ const MACHINE_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Machine = Static<typeof MACHINE_SCHEMA>;
-export type MachineId = Id<'simulated-machine'>;
 /** Its id is the node's. A machine that nobody called yet has no document: it is empty. */
 export const MACHINE = schemaKind('simulated-machine', MACHINE_SCHEMA);
 
@@ -53,7 +52,6 @@ export const NEW_FAULT = {
 
 export const FAULT_SCHEMA = Type.Object({ ...NEW_FAULT, armedBy: Type.String(), armedAtMs: Type.Integer() }, CLOSED);
 export type MachineFault = Static<typeof FAULT_SCHEMA>;
-export type MachineFaultId = Id<'simulated-fault'>;
 /** Ids grow: the oldest that matches a call applies. */
 export const MACHINE_FAULT = schemaKind('simulated-fault', FAULT_SCHEMA);
 
@@ -78,7 +76,6 @@ export const CALL_SCHEMA = Type.Object(
   CLOSED,
 );
 export type MachineCallNote = Static<typeof CALL_SCHEMA>;
-export type MachineCallNoteId = Id<'simulated-call'>;
 /** Ids grow: calls are listed in the order in which they came. */
 export const MACHINE_CALL = schemaKind('simulated-call', CALL_SCHEMA, {
   expiresAtMs: ({ atMs }) => atMs + CALLS_KEPT_MS,

@@ -11,7 +11,7 @@ import { MACHINE, MACHINE_CALL, MACHINE_FAULT, type MachineCallNote } from './mo
 import { SIMULATED_INVENTORY, type SimulatedInventorySettings } from './settings.ts';
 
 /** Time passes while somebody sleeps. */
-export class PassingClock implements Clock {
+class PassingClock implements Clock {
   now = 1_000_000;
   nowMs(): number {
     return this.now;
@@ -24,7 +24,7 @@ export class PassingClock implements Clock {
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 
-export function enrolled(name: string, facts: Partial<Node> = {}): Change {
+function enrolled(name: string, facts: Partial<Node> = {}): Change {
   const doc: Node = {
     name,
     inventory: 'simulated',
