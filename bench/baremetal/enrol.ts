@@ -54,7 +54,7 @@ interface Enrolled {
   readonly ms: number;
   /** All of it again: nothing is left to do. */
   readonly repeatedMs: number;
-  /** The longest that somebody else waited for an answer. */
+  /** The longest that another caller waited for an answer. */
   readonly waitMs: number;
   readonly megabytes: number;
 }

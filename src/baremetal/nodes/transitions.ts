@@ -1,4 +1,4 @@
-// What may become of a node, one function a transition. Nobody else changes the state, the epoch, the instance or the manager of a node: here the state
+// What may become of a node, one function a transition. No other code changes the state, the epoch, the instance or the manager of a node: here the state
 // table is kept, the epoch grows with every change of who may act, and a node with data on it never becomes free.
 import type { Refusal, Stored } from '../../fleet/index.ts';
 import { bucketOf, NODE_TRANSITIONS, type Node, type NodeFault, type NodeState } from '../model.ts';
@@ -37,7 +37,7 @@ export function reserve(
 }
 
 /**
- * Its inventory is asked for a claim: it is offered to nobody else until the answer is there. Each claim has an epoch of its own, so that one that
+ * Its inventory is asked for a claim: it is offered to no other until the answer is there. Each claim has an epoch of its own, so that one that
  * arrives late is known by it.
  */
 export function beginClaim(
