@@ -155,7 +155,7 @@ export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): T
 export function removeNode(node: StoredNode, change: ChangeNote): TransitionResult {
   const { doc } = node;
   if (doc.state === 'removed') return doc;
-  if (doc.instance !== undefined || doc.claimedFor !== undefined) return refuseInUse(node);
+  if (userOf(doc) !== undefined) return refuseInUse(node);
   const { name, inventory, site, epoch, dirty } = doc;
   return {
     ...(name !== undefined && { name }),
@@ -231,8 +231,14 @@ function refuseNotInUse({ id, doc: { state } }: StoredNode): Refusal {
   return { kind: 'conflict', code: 'node-not-in-use', message, facts: { node: id, state } };
 }
 
+/** The instance that has it, or for which its inventory is being asked. */
+export function userOf({ instance, claimedFor }: Pick<Node, 'instance' | 'claimedFor'>): string | undefined {
+  return instance ?? claimedFor;
+}
+
 export function refuseInUse({ id, doc }: StoredNode): Refusal {
-  const { state, instance = doc.claimedFor } = doc;
+  const { state } = doc;
+  const instance = userOf(doc);
   const message = `Node "${id}" is ${state} for instance "${instance}". Delete the instance first, and wait until the node is clean.`;
   return { kind: 'conflict', code: 'node-in-use', message, facts: { node: id, state, instance } };
 }
