@@ -32,6 +32,7 @@ export function compileCall(route: Route): (request: FastifyRequest) => Call {
       authority: authorityOf(request),
       requestId: request.id,
       headersOnly: request.method === 'HEAD',
+      accept: request.headers.accept,
       lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
     };
   };
