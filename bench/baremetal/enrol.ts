@@ -1,8 +1,10 @@
 // Enrolling machines in one call to a real server, durable, and what others wait meanwhile: the cost of a node must not grow with the nodes.
 import { setTimeout } from 'node:timers/promises';
-import { below, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
+import { openPostgresStore } from '../../src/journal/runtime.ts';
+import { below, noGoal, type Benchmark, type Figure, type Skipped } from '../benchmark.ts';
+import { privatePostgres } from '../postgres.ts';
 import type { Scope } from '../scope.ts';
-import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
+import { clientTokenId, seededSecret, seedFolder, seedStore } from '../seeded-store.ts';
 import { peakRssBytes, startServer } from '../server-process.ts';
 import { nodeSpec } from './sample-nodes.ts';
 
@@ -50,11 +52,33 @@ async function measure(scope: Scope): Promise<readonly Figure[]> {
   ];
 }
 
+export const forwardedEnrolBenchmark: Benchmark = {
+  name: 'baremetal-enrol-forwarded',
+  about: `${NODES} nodes in one call to a server that forwards it to the one that decides, on PostgreSQL`,
+  seconds: 40,
+  run: measureForwarded,
+};
+
+async function measureForwarded(scope: Scope): Promise<readonly Figure[] | Skipped> {
+  const postgres = await privatePostgres(scope);
+  if (postgres.kind === 'missing') return { skipped: postgres.reason };
+  const store = await openPostgresStore({ connectionString: postgres.url });
+  scope.onClose(() => store.close());
+  await seedStore(store, { hosts: 0, clients: 1 });
+  const shared = { store: postgres.url, keys: await scope.tempDir() };
+  await startServer(scope, { data: await scope.tempDir(), ...shared });
+  const follower = await startServer(scope, { data: await scope.tempDir(), ...shared });
+  scope.check();
+  const value = (await enrol(follower.url, linesOf(NODES), { created: NODES })) / 1000;
+  const peer = `limit: ${LIMIT_S} s`;
+  return [{ name: `baremetal-enrol-forwarded-${NODES}`, value, unit: 's', peer, ...below(1, value / LIMIT_S) }];
+}
+
 interface Enrolled {
   readonly ms: number;
   /** All of it again: nothing is left to do. */
   readonly repeatedMs: number;
-  /** The longest that somebody else waited for an answer. */
+  /** The longest that another caller waited for an answer. */
   readonly waitMs: number;
   readonly megabytes: number;
 }
@@ -65,24 +89,29 @@ async function enrolAnew(scope: Scope, nodes: number): Promise<Enrolled> {
   const data = await scope.tempDir();
   await seedFolder(data, { hosts: 0, clients: 1 });
   const { url, pid, kill } = await startServer(scope, { data });
-  const body = Array.from({ length: nodes }, (_, nth) => `${JSON.stringify(nodeSpec(nth))}\n`).join('');
-  const enrol = async (expected: object): Promise<number> => {
-    const startedMs = performance.now();
-    const answer = await fetch(`${url}/api/v1/nodes/bulk`, { method: 'POST', body, headers: AUTHORIZED });
-    const counts = (await answer.json()) as object;
-    const isRight = Object.entries(expected).every(([field, count]) => Reflect.get(counts, field) === count);
-    if (!isRight) throw new Error(`the server answered ${JSON.stringify(counts)}`);
-    return performance.now() - startedMs;
-  };
+  const body = linesOf(nodes);
   const over = new AbortController();
   const waited = probe(url, over.signal);
-  const ms = await enrol({ created: nodes });
+  const ms = await enrol(url, body, { created: nodes });
   over.abort();
   const waitMs = await waited;
-  const repeatedMs = await enrol({ unchanged: nodes });
+  const repeatedMs = await enrol(url, body, { unchanged: nodes });
   const megabytes = (await peakRssBytes(pid)) / 1e6;
   await kill('SIGTERM');
   return { ms, repeatedMs, waitMs, megabytes };
+}
+
+function linesOf(nodes: number): string {
+  return Array.from({ length: nodes }, (_, nth) => `${JSON.stringify(nodeSpec(nth))}\n`).join('');
+}
+
+async function enrol(url: string, body: string, expected: object): Promise<number> {
+  const startedMs = performance.now();
+  const answer = await fetch(`${url}/api/v1/nodes/bulk`, { method: 'POST', body, headers: AUTHORIZED });
+  const counts = (await answer.json()) as object;
+  const isRight = Object.entries(expected).every(([field, count]) => Reflect.get(counts, field) === count);
+  if (!isRight) throw new Error(`the server answered ${JSON.stringify(counts)}`);
+  return performance.now() - startedMs;
 }
 
 async function probe(url: string, over: AbortSignal): Promise<number> {

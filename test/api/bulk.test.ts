@@ -178,7 +178,7 @@ describe('a call that is interrupted', () => {
     let commits = 0;
     world.journal.submit = async (request) => {
       commits += 1;
-      // Between two slices somebody else gives away a node that a later line moves.
+      // Between two slices another commit reserves a node that a later line moves.
       if (commits === 2)
         await world.commit(
           nodeChange('node-400', {

@@ -96,7 +96,7 @@ describe('capacity', () => {
     });
   });
 
-  test('a-caller-that-is-bound-to-a-site-is-told-of-its-site-alone', async () => {
+  test('a-caller-that-is-bound-to-a-site-gets-the-figures-of-its-site-alone', async () => {
     const bound = await world.token('viewer', { site: 'north' });
     const own = await capacityFor(bound);
     expect(own).toMatchObject({ total: 2, sites: [{ site: 'north', total: 2 }] });

@@ -73,7 +73,7 @@ function tooSlow(): HttpProblem {
   return new HttpProblem({ status: 408, code: 'request-too-slow', detail, headers: { connection: 'close' } });
 }
 
-/** The sender is gone, most of the time; a proxy in between may still hear of it. */
+/** The sender is gone, most of the time; a proxy in between may still get the answer. */
 function cutOff(cause: unknown): HttpProblem {
   const detail = 'The body ended before it was whole. Nothing was changed. Send all of it again.';
   const problem = new HttpProblem({ status: 400, code: 'body-incomplete', detail });

@@ -210,9 +210,14 @@ describe('delete', () => {
   test.each<[string, string, object]>([
     ['not-there', 'nowhere', { kind: 'not-found', code: 'node-not-found' }],
     ['in-use', 'used', { kind: 'conflict', code: 'node-in-use', facts: { node: 'used', instance: 'i1' } }],
+    ['being-claimed', 'claimed', { kind: 'conflict', code: 'node-in-use', facts: { node: 'claimed', instance: 'i9' } }],
     ['known-from-an-inventory', 'ironic', { kind: 'conflict', code: 'node-of-inventory' }],
   ])('is-refused: %s', (_, id, refusal) => {
-    const fleet = fleetWith(putNode('used', ACTIVE), putNode('ironic', { inventory: 'ironic' }));
+    const fleet = fleetWith(
+      putNode('used', ACTIVE),
+      putNode('claimed', { claimedFor: 'i9' }),
+      putNode('ironic', { inventory: 'ironic' }),
+    );
     expect(refusalOf(deleteNode(fleet, { id, ...BY }))).toMatchObject(refusal);
   });
 });

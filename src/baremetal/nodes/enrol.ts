@@ -2,7 +2,7 @@
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
 import { NODE, type Node } from '../model.ts';
-import { isRefused, refuseInUse, reviveNode, type ChangeNote, type StoredNode } from './transitions.ts';
+import { isRefused, refuseInUse, reviveNode, userOf, type ChangeNote, type StoredNode } from './transitions.ts';
 
 /** What is said of a machine when it is enrolled. Whatever is left out it does not have. */
 export type NodeSpec = Partial<
@@ -119,9 +119,9 @@ function isSame(one: Described[keyof Described], other: Described[keyof Describe
 
 /** What an instance was given with its node does not change under it. */
 export function denyMove(stored: StoredNode, to: Pick<Node, 'site' | 'physicalNetworks'>): Refusal | undefined {
-  const { instance, site, physicalNetworks } = stored.doc;
+  const { site, physicalNetworks } = stored.doc;
   const isMoved = site !== to.site || !isSame(physicalNetworks, to.physicalNetworks);
-  if (instance === undefined || !isMoved) return undefined;
+  if (userOf(stored.doc) === undefined || !isMoved) return undefined;
   return { ...refuseInUse(stored), field: site === to.site ? '/physicalNetworks' : '/site' };
 }
 

@@ -1,4 +1,4 @@
-// What may become of a node, one function a transition. Nobody else changes the state, the epoch, the instance or the manager of a node: here the state
+// What may become of a node, one function a transition. No other code changes the state, the epoch, the instance or the manager of a node: here the state
 // table is kept, the epoch grows with every change of who may act, and a node with data on it never becomes free.
 import type { Refusal, Stored } from '../../fleet/index.ts';
 import { bucketOf, NODE_TRANSITIONS, type Node, type NodeFault, type NodeState } from '../model.ts';
@@ -37,7 +37,7 @@ export function reserve(
 }
 
 /**
- * Its inventory is asked for a claim: it is offered to nobody else until the answer is there. Each claim has an epoch of its own, so that one that
+ * Its inventory is asked for a claim: it is offered to no other until the answer is there. Each claim has an epoch of its own, so that one that
  * arrives late is known by it.
  */
 export function beginClaim(
@@ -155,7 +155,7 @@ export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): T
 export function removeNode(node: StoredNode, change: ChangeNote): TransitionResult {
   const { doc } = node;
   if (doc.state === 'removed') return doc;
-  if (doc.instance !== undefined || doc.claimedFor !== undefined) return refuseInUse(node);
+  if (userOf(doc) !== undefined) return refuseInUse(node);
   const { name, inventory, site, epoch, dirty } = doc;
   return {
     ...(name !== undefined && { name }),
@@ -231,8 +231,14 @@ function refuseNotInUse({ id, doc: { state } }: StoredNode): Refusal {
   return { kind: 'conflict', code: 'node-not-in-use', message, facts: { node: id, state } };
 }
 
+/** The instance that has it, or for which its inventory is being asked. */
+export function userOf({ instance, claimedFor }: Pick<Node, 'instance' | 'claimedFor'>): string | undefined {
+  return instance ?? claimedFor;
+}
+
 export function refuseInUse({ id, doc }: StoredNode): Refusal {
-  const { state, instance = doc.claimedFor } = doc;
+  const { state } = doc;
+  const instance = userOf(doc);
   const message = `Node "${id}" is ${state} for instance "${instance}". Delete the instance first, and wait until the node is clean.`;
   return { kind: 'conflict', code: 'node-in-use', message, facts: { node: id, state, instance } };
 }
