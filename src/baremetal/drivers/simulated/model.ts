@@ -1,7 +1,7 @@
 // The simulated machines behind bare-metal nodes, the calls that they got and the faults that are armed for them. They are documents: what stands for
 // the world outlives the server that decides, as the real world does, and is the same for whichever server decides next.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Id, type Model } from '../../../fleet/index.ts';
+import { schemaKind, type Model } from '../../../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
