@@ -15,7 +15,7 @@ function display(session: TestSession, answers: (string | Failure)[]): PollDispl
     poll: () => {
       session.clockMs += 5000;
       const next = answers.length > 1 ? answers.shift() : answers[0];
-      return typeof next === 'string' ? Promise.resolve(next) : Promise.reject(next as Failure);
+      return typeof next === 'string' ? Promise.resolve(next) : Promise.reject(next ?? new Error('no answer'));
     },
     isDone: (seen) => seen === 'succeeded',
     render: (seen) => [seen],
