@@ -63,6 +63,8 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
     redact: (doc, sight) => ({
       ...doc,
       title: sight.redactTextBy(doc.title, doc.by),
+      ...(doc.site !== undefined && { site: sight.redactText(doc.site) }),
+      ...(doc.within !== undefined && { within: sight.redactText(doc.within) }),
       ...(doc.why !== undefined && { why: sight.redactTextBy(doc.why, doc.by) }),
       ...(doc.reason !== undefined && { reason: sight.redactReason(doc.reason) }),
     }),
@@ -98,7 +100,9 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
         ...(reason !== undefined && { reason: sight.redactReason(reason) }),
       };
     },
-    toJson: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    // Which drain moves it is for budgets alone; the host is in the drain's own operation.
+    toJson: ({ drainedHost: _, ...doc }) =>
+      doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) },
     fields: {
       operation: Type.String(),
       target: Type.Object({ kind: Type.String(), id: Type.String() }),
