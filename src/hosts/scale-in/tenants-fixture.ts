@@ -159,6 +159,7 @@ function evacuatorOf(kit: Kit): Evacuator {
     ...(name === 'post' && {
       leavesFirst: true as const,
       canEndWithHost: true as const,
+      holdsRecover: (fleet: FleetReader, host: string) => fleet.countOf(moving, host) > 0,
     }),
     dependsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
