@@ -1,6 +1,7 @@
 // How commands are declared: a thin layer over commander, so that every command gets its session, its help with examples,
 // and its exit code the same way.
 import { Command } from 'commander';
+import { ApiRefusal } from './client/problem.ts';
 import { NothingSaid, usage, type ExitCode } from './exit-code.ts';
 import { Session, type GlobalOptions } from './session.ts';
 import type { Terminal } from './output/terminal.ts';
@@ -165,9 +166,22 @@ export function withAction<O = object>(cli: Cli, command: Command, work: Work<O>
     try {
       cli.exitCode = (await work(session, { args: called.args, options })) ?? 0;
     } catch (error) {
-      throw error instanceof NothingSaid ? usage(`${error.message}, with ${flagsOf(called)}.`) : error;
+      if (error instanceof NothingSaid) throw usage(`${error.message}, with ${flagsOf(called)}.`);
+      if (error instanceof ApiRefusal) error.message = nameOptions(error.message, called);
+      throw error;
     }
   });
+}
+
+/** A refusal names fields of the request, where the caller gave options and arguments of the command. */
+function nameOptions(message: string, { options, registeredArguments }: Command): string {
+  const given = new Map([
+    ...registeredArguments.map((one) => [one.name(), `<${one.name()}>`] as const),
+    ...options.map((one) => [one.attributeName(), one.long ?? one.flags] as const),
+  ]);
+  return message
+    .replace(/^The (?:body|query) is not as this route wants it:/, 'This is not accepted:')
+    .replace(/(?<=^|[\s:;])\/([a-zA-Z]+)(?= )/gm, (field, name: string) => given.get(name) ?? field);
 }
 
 function flagsOf(command: Command): string {

@@ -83,6 +83,8 @@ export interface BeginEvacuation {
   readonly deadlineMs: number;
   /** As for `Leavers`: stored with the operations that begin. */
   readonly within?: string | undefined;
+  /** The host that a drain moves them off: stored with the items that begin, so that they count for its budget. */
+  readonly drainedHost?: string | undefined;
 }
 
 /**

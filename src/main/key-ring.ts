@@ -110,7 +110,7 @@ function firstKeys({ folder, clock, log, recorded }: KeyRingOptions): ControlPla
   if (found !== undefined) return found;
   if (recorded !== undefined)
     throw new StartFailure(
-      `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy ${keyFileIn(folder)} from another server or from where you keep your secrets, or name its folder with --keys. If they are lost: muster keys create --keys ${folder}`,
+      `This control plane has keys (signing key ${recorded.signing[0]}, agent CA ${recorded.authorities[0]}), and there are none in ${folder}. Copy the key file from another server, or from where you keep your secrets, to ${keyFileIn(folder)}, or name its folder with --keys. If they are lost: muster keys create --keys ${folder}`,
     );
   const made = newKeys(clock.nowMs());
   writeKeys(folder, made);

@@ -54,6 +54,7 @@ export interface NewItem {
   readonly target: Item['target'];
   readonly host?: string;
   readonly assignee?: string;
+  readonly drainedHost?: string | undefined;
   readonly step: string;
   /** `running` when the request itself has taken the steps before this one. */
   readonly state?: 'pending' | 'running';
@@ -81,9 +82,10 @@ export function newOperation(wanted: NewOperation): Change[] {
 }
 
 function putItem(operation: OperationId, item: NewItem, nowMs: number): Change {
-  const { key, target, host, assignee, step, state, reason } = item;
+  const { key, target, host, drainedHost, assignee, step, state, reason } = item;
   const doc: Item = { operation, target, step, state: state ?? 'pending', attempt: 1, sinceMs: nowMs };
   if (host !== undefined) doc.host = host;
+  if (drainedHost !== undefined) doc.drainedHost = drainedHost;
   if (assignee !== undefined) doc.assignee = assignee;
   if (reason !== undefined) doc.reason = reason;
   return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);

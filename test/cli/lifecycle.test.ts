@@ -43,6 +43,21 @@ describe('starting and stopping', () => {
     await second.stop();
   });
 
+  test('--wait outlives kill -9 of the server: it asks the next one that answers there', async () => {
+    const data = newFolder();
+    const first = await startServer(data);
+    const waiting = first.startCommand('hosts', 'join', 'c1', '--deadline', '8s', '--wait');
+    await waiting.said(/c1 waiting/);
+    await first.stop('SIGKILL');
+    await waiting.said(/The server does not answer\. Asking again for 30 s\./);
+    const second = await startServer(data, '--listen', new URL(first.url).host);
+    expect(await waiting.ended).toMatchObject({
+      code: 4,
+      out: expect.stringContaining('The deadline has passed') as string,
+    });
+    await second.stop();
+  });
+
   test('kill -9, and the next start goes on at once', async () => {
     const data = newFolder();
     const first = await startServer(data);

@@ -31,6 +31,12 @@ describe('what the server refuses is 1, in its own sentences', () => {
       ['hosts', 'join', 'c1', '--site', 'mars'],
       'There is no site "mars". Name one of "muster sites list", or have an administrator create it with "muster sites create mars".',
     ],
+    [
+      'an option out of bounds, by its name',
+      ['instances', 'create', 'x', '--flavor', 'small', '--network', 'lan', '--count', '100000'],
+      'This is not accepted: --count must be <= 200.',
+    ],
+    ['an argument, by its name', ['sites', 'create', 'Not_A_Name'], 'This is not accepted: <name> must be a name'],
     ['twice', ['hosts', 'join', 'c1', 'c1'], 'Named more than once: c1. Nothing was changed.'],
     ['a kind that is not known', ['watch', '--kind', 'hosst'], 'There is no kind "hosst" (did you mean "host"?)'],
     ['a setting out of bounds', ['settings', 'set', 'retention', 'historyDays=0'], 'historyDays'],
@@ -45,7 +51,7 @@ describe('what the server refuses is 1, in its own sentences', () => {
 
   test('several problems are told one a line', async () => {
     const { err } = await server.muster('hosts', 'join', '-f', file('two.yaml', '[{name: c1, zonee: a}, {zone: b}]'));
-    expect(err).toMatch(/^The body is not as this route wants it:\n( {2}\/hosts\/\d\/\w+ .*\n){2,}$/);
+    expect(err).toMatch(/^This is not accepted:\n( {2}\/hosts\/\d\/\w+ .*\n){2,}$/);
   });
 
   test('without a token it says where to get one', async () => {

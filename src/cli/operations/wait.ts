@@ -118,7 +118,9 @@ function endText({ operation }: OperationProgress): string {
 async function pollOperation(session: Session, id: string, patience: WaitSignals): Promise<OperationProgress> {
   const plain = new PlainProgress();
   const { paintNotes: paint, terminal } = session;
+  const again = `Wait for it again with: muster operations wait ${id}`;
   const followed = {
+    goesOn: `The operation ${id} goes on. ${again}`,
     poll: () => fetchProgress(session, id),
     isDone: ({ operation }: OperationProgress) => isFinished(operation),
     render: (seen: OperationProgress) =>
@@ -127,8 +129,7 @@ async function pollOperation(session: Session, id: string, patience: WaitSignals
   };
   const watched = await pollUntilDone(session, followed, patience);
   if (isFinished(watched.operation)) return watched;
-  const again = `Wait for it again with: muster operations wait ${id}`;
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `The operation ${id} goes on. ${again}`);
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, followed.goesOn);
   throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
 }
 

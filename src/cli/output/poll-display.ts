@@ -1,12 +1,17 @@
 // Polls until something has ended, and shows its progress: redrawn in place on a terminal, one line per change in a pipe. It only
 // reads: interrupting it does not stop the operation.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ApiRefusal } from '../client/problem.ts';
+import { EXIT, Failure, type ExitCode } from '../exit-code.ts';
 import { controlSequence } from './escape.ts';
 import type { Session } from '../session.ts';
 
 /** The first polls follow quickly, for work that ends at once; later ones spare the server. */
 const POLL_MIN_MS = 150;
 const POLL_MAX_MS = 2000;
+
+/** What was accepted goes on: a restart or a takeover takes some seconds. */
+const UNREACHABLE_MAX_MS = 30_000;
 
 export interface PollDisplay<T> {
   readonly poll: () => Promise<T>;
@@ -15,6 +20,8 @@ export interface PollDisplay<T> {
   readonly render: (seen: T) => readonly string[];
   /** What changed since the last output. */
   readonly changedLines: (seen: T) => readonly string[];
+  /** That it goes on without this program, and how to follow it again. */
+  readonly goesOn: string;
 }
 
 /** When waiting is over, and whether that was Ctrl-C. */
@@ -30,18 +37,51 @@ export function waitSignals({ terminal }: Session, timeoutMs: number | undefined
 }
 
 /** Answers what was seen last, also when patience ended before it was over. */
-export async function pollUntilDone<T>(session: Session, followed: PollDisplay<T>, { ended }: WaitSignals): Promise<T> {
+export async function pollUntilDone<T>(session: Session, followed: PollDisplay<T>, patience: WaitSignals): Promise<T> {
+  const { ended } = patience;
   const screen = new ProgressScreen(session);
-  let seen = await followed.poll();
+  const poll = (): Promise<T> => pollPatiently(session, followed, patience);
+  let seen = await poll();
   for (let waitMs = POLL_MIN_MS; ; waitMs = Math.min(POLL_MAX_MS, waitMs * 1.3)) {
     screen.show(followed, seen);
     if (followed.isDone(seen) || ended.aborted) break;
     await sleep(waitMs, undefined, { signal: ended }).catch(() => undefined);
     if (ended.aborted) break;
-    seen = await followed.poll();
+    seen = await poll();
   }
   screen.end();
   return seen;
+}
+
+/** A server that does not answer for a while is asked again: it is restarted, or another one takes over. */
+async function pollPatiently<T>(session: Session, { poll, goesOn }: PollDisplay<T>, patience: WaitSignals): Promise<T> {
+  const { ended } = patience;
+  let sinceMs: number | undefined;
+  for (let waitMs = POLL_MIN_MS; ; waitMs = Math.min(POLL_MAX_MS, waitMs * 1.3)) {
+    try {
+      return await poll();
+    } catch (error) {
+      if (!isAway(error)) throw error;
+      if (sinceMs === undefined) {
+        sinceMs = session.nowMs();
+        session.note(`The server does not answer. Asking again for ${UNREACHABLE_MAX_MS / 1000} s.`);
+      }
+      if (ended.aborted || session.nowMs() - sinceMs >= UNREACHABLE_MAX_MS) {
+        throw new Failure(exitOf(patience), `${error.message}\n${goesOn}`, { cause: error });
+      }
+      await sleep(waitMs, undefined, { signal: ended }).catch(() => undefined);
+    }
+  }
+}
+
+function exitOf({ interrupted, ended }: WaitSignals): ExitCode {
+  if (interrupted.aborted) return EXIT.interrupted;
+  return ended.aborted ? EXIT.timeout : EXIT.unreachable;
+}
+
+function isAway(error: unknown): error is Failure {
+  if (error instanceof ApiRefusal) return error.status === 503;
+  return error instanceof Failure && error.exitCode === EXIT.unreachable;
 }
 
 /** Draws on standard error, so that standard output holds the result alone. */

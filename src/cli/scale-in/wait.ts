@@ -40,9 +40,12 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
   const { paintNotes: paint, terminal } = session;
   const names = new Set((answer.hosts ?? []).map(({ host, name }) => name ?? host));
   const startedMs = session.nowMs();
+  const again = `Show it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
+  const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you. ${again}`;
   const seen = await pollUntilDone<PolledProgress>(
     session,
     {
+      goesOn,
       poll: () => fetchProgress(session, { ids, names, startedMs }),
       isDone: ({ operations }) => operations.every(isFinished),
       render: (now) => renderProgress(now, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
@@ -51,10 +54,8 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
     patience,
   );
   if (seen.operations.every(isFinished)) return reportEnd(session, waiting, seen);
-  const again = `Show it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
-  const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you.`;
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, `${goesOn} ${again}`);
-  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn} ${again}`);
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, goesOn);
+  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn}`);
 }
 
 function operationsIn({ operation, hosts = [] }: VerbAnswer): string[] {
