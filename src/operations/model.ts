@@ -72,7 +72,7 @@ const ITEM_SCHEMA = Type.Object(
     target: Type.Object({ kind: Type.String(), id: Type.String() }, CLOSED),
     /** The host whose agent has a task of this item, if any. */
     host: Type.Optional(Type.String()),
-      /** Whoever else has the task, under a name that its kind knows; such as a manager of bare-metal nodes before there is a node. */
+    /** Whoever else has the task, under a name that its kind knows; such as a manager of bare-metal nodes before there is a node. */
     assignee: Type.Optional(Type.String()),
     /** The host that a drain moves the target off. Kept here and not in the id, which callers read that may not know the host. */
     drainedHost: Type.Optional(Type.String()),
