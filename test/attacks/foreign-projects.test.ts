@@ -6,12 +6,12 @@ import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { movesOff } from '../../src/hosts/scale-in/moves.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
-import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
+import { ITEM } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { hostChange } from '../api/api-test-server.ts';
 import { prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { nodeChange } from '../api/sample-nodes.ts';
-import { drainInstance, recordAsAgent } from './machine-work.ts';
+import { drainInstance, recordAsAgent, waitingMove } from './machine-work.ts';
 
 const MARKER = 'zq9';
 const HIDDEN = `${MARKER}-project`;
@@ -106,8 +106,8 @@ beforeAll(async () => {
       ...{ instance: 'vm-drained', role: 'home', host: DRAINED, vcpus: 1, memoryMiB: 64, diskGiB: 1 },
       ...{ addresses: [], sinceMs: 1 },
     }),
-    ...work('op-mine', 'default', 'vm-1'),
-    ...work('op-theirs', HIDDEN, VM),
+    ...waitingMove({ id: 'op-mine', project: 'default', instance: 'vm-1', fault: `as ${VM} on central-1` }),
+    ...waitingMove({ id: 'op-theirs', project: HIDDEN, instance: VM, fault: `as ${VM} on central-1` }),
   );
   await world.journal.submit({
     ...{ by: 'admin', why: `like ${VM} on central-0`, operation: 'op-theirs' },
@@ -125,26 +125,6 @@ beforeAll(async () => {
   secrets.set('elsewhere', await world.token('operator', { project: 'default', site: 'north' }));
 });
 afterAll(() => prepared.world.close());
-
-function work(id: string, project: string, instance: string): Change[] {
-  const reason = {
-    code: 'not-bound',
-    instance,
-    host: 'central-0',
-    fault: 'unavailable',
-    message: `as ${VM} on central-1`,
-  };
-  return [
-    ...newOperation({
-      ...{ id: idOf(OPERATION, id), kind: 'instance-move', title: `move of ${instance} off central-0`, by: 'admin' },
-      ...{ site: 'central', project, nowMs: 1, deadlineMs: 10 ** 12, items: [], why: 'scale-in of host central-0' },
-    }),
-    put(ITEM, idOf(ITEM, `${id}.${instance}`), {
-      ...{ operation: id, target: { kind: 'instance', id: instance }, host: 'central-0', step: 'move' },
-      ...{ state: 'waiting', reason, attempt: 1, sinceMs: 1 },
-    }),
-  ];
-}
 
 const ALSO: Readonly<Record<string, readonly string[]>> = {
   instances: ['vm-failed', 'vm-drained'],

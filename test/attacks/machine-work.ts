@@ -71,3 +71,26 @@ export async function recordAsAgent(
     });
   }
 }
+
+interface WaitingMove {
+  readonly id: string;
+  readonly project: string;
+  readonly instance: string;
+  /** What the back end said. */
+  readonly fault: string;
+}
+
+/** A move off a host that waits, with a reason that names the host. */
+export function waitingMove({ id, project, instance, fault }: WaitingMove): Change[] {
+  const reason = { code: 'not-bound', instance, host: 'central-0', fault: 'unavailable', message: fault };
+  return [
+    ...newOperation({
+      ...{ id: idOf(OPERATION, id), kind: 'instance-move', title: `move of ${instance} off central-0`, by: 'admin' },
+      ...{ site: 'central', project, nowMs: 1, deadlineMs: 10 ** 12, items: [], why: 'scale-in of host central-0' },
+    }),
+    put(ITEM, idOf(ITEM, `${id}.${instance}`), {
+      ...{ operation: id, target: { kind: 'instance', id: instance }, host: 'central-0', step: 'move' },
+      ...{ state: 'waiting', reason, attempt: 1, sinceMs: 1 },
+    }),
+  ];
+}
