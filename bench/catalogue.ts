@@ -3,6 +3,7 @@ import { agentBenchmarks } from './agents/benchmarks.ts';
 import { apiBenchmarks } from './api/benchmarks.ts';
 import { signingBenchmark } from './agents/signing.ts';
 import { checksBenchmarks } from './api/checks.ts';
+import { baremetalBenchmarks } from './baremetal/benchmarks.ts';
 import type { Benchmark } from './benchmark.ts';
 import { coldStartBenchmarks } from './cold-start.ts';
 import { dataplaneBenchmark } from './dataplane.ts';
@@ -24,6 +25,7 @@ import { schedulerPackingBenchmark } from './scheduler-packing.ts';
 export const BENCHMARKS: readonly Benchmark[] = [
   ...journalBenchmarks,
   ...placementBenchmarks,
+  ...baremetalBenchmarks,
   schedulerDecisionBenchmark,
   schedulerPackingBenchmark,
   electionBenchmark,

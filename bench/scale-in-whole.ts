@@ -9,9 +9,11 @@ import { evacuatorsOf, endScaleIn, HOST, SCALE_IN, startScaleIn } from '../src/h
 import { accept, type Decision, type Journal } from '../src/journal/index.ts';
 import { openSqliteStore } from '../src/journal/runtime.ts';
 import { realClock } from '../src/main/clock.ts';
-import { provide, Runtime } from '../src/composition/index.ts';
+import { Runtime } from '../src/composition/index.ts';
 import { realIds } from '../src/main/ids.ts';
-import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../src/network/index.ts';
+import { NETWORK_DRIVER } from '../src/network/index.ts';
+import { coreProviders } from '../src/main/core-providers.ts';
+import { IDLE_CORE } from '../src/main/core-providers-fixture.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { OPERATION, type Driver } from '../src/operations/index.ts';
 import { OperationsController } from '../src/operations/runtime.ts';
@@ -96,7 +98,7 @@ async function runScaleIn({ journal }: Recorded): Promise<Pick<ScaleInRun, 'ours
   });
   const log = pino({ level: 'silent' });
   const runtime = new Runtime(PROGRAM, { journal, clock: realClock, ids: realIds(), log }, [
-    provide(BACK_END_CREDENTIALS, () => new Map()),
+    ...coreProviders(IDLE_CORE),
   ]);
   const drivers = new Map([
     ['network', runtime.get(NETWORK_DRIVER)],

@@ -54,11 +54,13 @@ export const readinessPerHost: Mutant = {
       return new ViewsDriver({
         journal,
         clock,
-        isBfdDownByMajority: bfdDetectorOf(journal.fleet, gateway).isBfdDownByMajority,
+        isBfdDownByMajority: bfdDetectorOf(journal.fleet, gateway.reports).isBfdDownByMajority,
         gateway: {
           hasConverged: (host, revision, serviceVersion) => gateway.hasConverged(host, revision, serviceVersion),
-          unreadinessOf: (host) => gateway.reportOf(host)?.unready?.values().next().value,
-          onConvergence: (listener) => gateway.onConvergence(listener),
+          reports: {
+            unreadinessOf: (host) => gateway.reports.get(host)?.unready?.values().next().value,
+            onConvergence: (listener) => gateway.reports.onConvergence(listener),
+          },
         },
       });
     }),

@@ -6,12 +6,11 @@ import {
   SimulatedHypervisor,
   type ApplyResult,
   type LocalDriver,
-  type TaskResult,
   type SimulatedNodeOptions,
 } from '../../src/agent/runtime.ts';
 import { compile, readDataplaneView } from '../../src/dataplane/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
-import type { Task } from '../../src/operations/index.ts';
+import type { Task, TaskResult } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
@@ -111,7 +110,10 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
   const clock = new SimClock(program);
   const { hypervisor } = machine;
   const network = new HostNetworkPort(world, program);
-  const options = { clock, hypervisor, network, switch: machine.switch, ...unpreparableServices(machine) };
+  const options = {
+    ...{ clock, hypervisor, network, switch: machine.switch, modules: world.parts.nodeModules },
+    ...unpreparableServices(machine),
+  };
   const simulated = new SimulatedNode(options);
   const call = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {

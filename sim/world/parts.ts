@@ -3,22 +3,29 @@
 import { hash } from 'node:crypto';
 import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../src/access/index.ts';
 import type { composeView } from '../../src/agent/index.ts';
-import { GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
+import { HEARTBEAT_LISTENER, type GATEWAY_OPTIONS } from '../../src/agent/module.ts';
 import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
-import { provide, provideController, serviceKey, type Module, type Provider } from '../../src/composition/index.ts';
+import {
+  provide,
+  serviceKey,
+  type Module,
+  type NodeModule,
+  type Provider,
+  type ServiceOf,
+} from '../../src/composition/index.ts';
 import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import type { OwnKeys } from '../../src/keys/index.ts';
-import { OWN_KEYS } from '../../src/keys/module.ts';
+import { coreProviders } from '../../src/main/core-providers.ts';
 import { MODULES } from '../../src/main/modules.ts';
-import { BACK_END_CREDENTIALS, NETWORK_DRIVER } from '../../src/network/index.ts';
+import { NODE_MODULES } from '../../src/main/node-modules.ts';
+import { NETWORK_DRIVER } from '../../src/network/index.ts';
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
-import { LeaseController } from '../../src/operations/runtime.ts';
 import { NetworkPort } from './network-port.ts';
 import type { IncarnationContext } from './server.ts';
-import { trustedTimeProviders } from './trusted-clock.ts';
+import { trustedTime, trustedTimeProviders } from './trusted-clock.ts';
 import type { World } from './world.ts';
 
 export interface SimParts {
@@ -31,12 +38,13 @@ export interface SimParts {
   readonly submit: (journal: Journal) => RouteWorld['submit'];
   /** Those of the program, and those of workloads. */
   readonly modules: readonly Module[];
+  /** The same on hosts. */
+  readonly nodeModules: readonly NodeModule[];
   /** What one incarnation of a server provides to its modules, or replaces in them. */
   readonly providers: (born: IncarnationContext, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
 }
 
-const LEASE_CONTROLLER = serviceKey<LeaseController>('lease');
 /** For drivers of workloads: the incarnation that they belong to, and its world. */
 export const INCARNATION = serviceKey<IncarnationContext>('born');
 export const WORLD = serviceKey<World>('world');
@@ -59,22 +67,33 @@ export function viewSource({ composition }: World): Parameters<typeof composeVie
   return { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds };
 }
 
+function gatewayParts({ journal }: IncarnationContext, { servers }: World): ServiceOf<typeof GATEWAY_OPTIONS> {
+  const statements = new StatementIssuer({
+    journalId: () => journal.journalId,
+    signer: () => SIGNER,
+    servers: () => servers.map((server) => server.url),
+  });
+  return { intervalMs: GATEWAY_CHECK_MS, hash: sha256, statements };
+}
+
 export const productionParts: SimParts = {
   database: (disk) => new MemoryStore(disk),
   client: (store) => store,
   journal: (options) => new Journal(options),
   submit: createAuthorizedSubmit,
   modules: MODULES,
+  nodeModules: NODE_MODULES,
   providers: (born, world) => [
     provide(INCARNATION, () => born),
     provide(WORLD, () => world),
-    provideController(LEASE_CONTROLLER, () => {
-      const { journal, clock, log, program, url } = born;
-      return new LeaseController({ journal, clock, log, holder: program.name, url, ...LEASE_TIMES });
+    ...coreProviders({
+      lease: { holder: born.program.name, url: () => born.url, ...LEASE_TIMES },
+      keys: { ids: () => KEYS },
+      credentials: { has: born.hasCredentials },
+      trustedTime,
+      gateway: () => gatewayParts(born, world),
     }),
     ...trustedTimeProviders(born),
-    provide(OWN_KEYS, () => ({ ids: () => KEYS })),
-    provide(BACK_END_CREDENTIALS, () => ({ has: born.hasCredentials })),
     provide(NETWORK_DRIVER, () => {
       const { clock, hasCredentials, program } = born;
       return new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) });
@@ -88,16 +107,6 @@ export const productionParts: SimParts = {
         },
       };
     }),
-    provide(GATEWAY_OPTIONS, (runtime) => ({
-      intervalMs: GATEWAY_CHECK_MS,
-      hash: sha256,
-      holder: () => runtime.get(LEASE_CONTROLLER).holder(),
-      statements: new StatementIssuer({
-        journalId: () => born.journal.journalId,
-        signer: () => SIGNER,
-        servers: () => world.servers.map((server) => server.url),
-      }),
-    })),
   ],
   agent: (ports, options) => new Agent(ports, options),
 };

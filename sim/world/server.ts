@@ -4,6 +4,7 @@ import type { RouteContext as RouteWorld } from '../../src/access/index.ts';
 import { Runtime } from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Ids, type Journal } from '../../src/journal/index.ts';
 import type { Log } from '../../src/operations/index.ts';
+import { LEASE_CONTROLLER } from '../../src/operations/module.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import { StoreLink } from './store-link.ts';
@@ -128,7 +129,7 @@ async function run(life: Incarnation): Promise<void> {
   await open(life);
   life.open = true;
   const { signal } = life.stop;
-  const controllers = life.runtime.controllers();
+  const controllers = [...life.runtime.controllers(), life.runtime.get(LEASE_CONTROLLER)];
   await Promise.all([life.journal.follow(signal), ...controllers.map((controller) => controller.run(signal))]);
 }
 

@@ -1,9 +1,16 @@
 // The time by which a simulated server lets documents be forgotten: as in the program, on clocks that the world sets.
 import { clockJumpedFinding } from '../../src/alarms/index.ts';
-import { IntegrityController } from '../../src/alarms/runtime.ts';
-import { provide, provideController, serviceKey, type Controller, type Provider } from '../../src/composition/index.ts';
+import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../../src/alarms/module.ts';
+import {
+  provide,
+  provideController,
+  serviceKey,
+  type Controller,
+  type Provider,
+  type Runtime,
+} from '../../src/composition/index.ts';
 import { StoreUnavailable, type Clock, type Journal } from '../../src/journal/index.ts';
-import { RETENTION_TIMING, TRUSTED_TIME } from '../../src/journal/module.ts';
+import { RETENTION_TIMING } from '../../src/journal/module.ts';
 import { findJumpAtStart, createTrustedTime, type TrustedTimeOptions } from '../../src/main/trusted-time.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import type { IncarnationContext } from './server.ts';
@@ -13,7 +20,12 @@ export const RETENTION_INTERVAL_MS = 2000;
 /** The inputs of the decision whether a clock is trusted. */
 export const TRUST_PARTS = serviceKey<TrustedTimeOptions>('trust-parts');
 const START_CHECK = serviceKey<Controller & { readonly isDone: boolean }>('clock-check-at-start');
-const INTEGRITY = serviceKey<IntegrityController>('integrity');
+
+/** A server of the program checks its clock before it starts anything else. */
+export function trustedTime(runtime: Runtime): () => number | undefined {
+  const trusted = createTrustedTime(runtime.get(TRUST_PARTS));
+  return () => (runtime.get(START_CHECK).isDone ? trusted() : undefined);
+}
 
 export function trustedTimeProviders({ journal, clock, log, program, url }: IncarnationContext): readonly Provider[] {
   // Its warnings are expected in worlds whose clocks jump.
@@ -24,15 +36,13 @@ export function trustedTimeProviders({ journal, clock, log, program, url }: Inca
   };
   return [
     provide(RETENTION_TIMING, () => ({ intervalMs: RETENTION_INTERVAL_MS })),
-    provideController(INTEGRITY, () => new IntegrityController({ journal, clock, log: quietly })),
-    provide(TRUST_PARTS, (runtime) => ({ journal, integrity: runtime.get(INTEGRITY), readClocks, server: url })),
-    provide(TRUSTED_TIME, (runtime) => {
-      const trusted = createTrustedTime(runtime.get(TRUST_PARTS));
-      // A server of the program checks its clock before it starts anything else.
-      return () => (runtime.get(START_CHECK).isDone ? trusted() : undefined);
+    provide(INTEGRITY_HOOKS, () => ({ log: quietly })),
+    provide(TRUST_PARTS, (runtime) => {
+      const integrity = runtime.get(INTEGRITY_CONTROLLER);
+      return { journal, integrity, readClocks, server: url };
     }),
     provideController(START_CHECK, (runtime) => {
-      const integrity = runtime.get(INTEGRITY);
+      const integrity = runtime.get(INTEGRITY_CONTROLLER);
       const check = {
         isDone: false,
         run: async (signal: AbortSignal): Promise<void> => {

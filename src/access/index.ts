@@ -12,6 +12,7 @@ export type { Authority, NamedByPath, StoredToken } from './authority.ts';
 export {
   consumeJoinToken,
   createToken,
+  hadAdmin,
   hasAdmin,
   isExpired,
   joinTokenOfOtherHost,

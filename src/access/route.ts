@@ -38,6 +38,8 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly requestId: string;
   /** A HEAD request: the body of the answer need not be rendered. */
   readonly headersOnly?: boolean;
+  /** The media types that the caller takes, as it wrote them. */
+  readonly accept?: string | undefined;
   /** What a client that reconnects saw last. */
   readonly lastEventId?: string | undefined;
 }

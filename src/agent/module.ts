@@ -2,6 +2,7 @@
 import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
 import { BFD_REPORTS, bfdDetectorOf } from '../election/index.ts';
 import { LIVENESS_CONTROLLER, REMOVED_REPORTS, SHARED_CREDENTIALS, VIEW_PARTS } from '../hosts/index.ts';
+import { LEASE_CONTROLLER } from '../operations/module.ts';
 import { agentSentences } from './server/sentences.ts';
 import type { CertificateIssuer } from './server/certificate-issuer.ts';
 import { certificateRoutes, type CertificateStatusOf } from './server/certificate-routes.ts';
@@ -18,7 +19,7 @@ export const HEARTBEAT_LISTENER = serviceKey<AgentGatewayOptions['liveness']>('h
 
 /** What the gateway needs of the server that it is in. */
 export const GATEWAY_OPTIONS =
-  serviceKey<Pick<AgentGatewayOptions, 'hash' | 'holder' | 'statements' | 'intervalMs'>>('gateway-options');
+  serviceKey<Pick<AgentGatewayOptions, 'hash' | 'statements' | 'intervalMs'>>('gateway-options');
 
 /** Absent where agents get no certificates. */
 export interface AgentCertificateServices {
@@ -32,6 +33,7 @@ export const agentModule: Module = {
   name: 'agent',
   reasonCodes: ['hosts-behind', 'service-not-ready', 'switch-identity-shared', 'target-bfd-down'],
   sentences: [agentSentences],
+  requires: [GATEWAY_OPTIONS, LEASE_CONTROLLER, LIVENESS_CONTROLLER],
   services: [
     provide(HEARTBEAT_LISTENER, (runtime) => runtime.get(LIVENESS_CONTROLLER)),
     provideController(AGENT_GATEWAY, (runtime) => {
@@ -39,11 +41,12 @@ export const agentModule: Module = {
       return new AgentGateway({
         ...environment,
         ...runtime.get(GATEWAY_OPTIONS),
+        holder: () => runtime.get(LEASE_CONTROLLER).holder(),
         source: { parts: composition.all(VIEW_PARTS), kinds: composition.operationKinds },
         liveness: runtime.get(HEARTBEAT_LISTENER),
       });
     }),
-    provide(BFD_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY)),
+    provide(BFD_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY).reports),
     provide(SHARED_CREDENTIALS, (runtime) => () => runtime.get(AGENT_GATEWAY).shared.hosts()),
     provide(REMOVED_REPORTS, (runtime) => runtime.get(AGENT_GATEWAY).removedReportMs),
   ],

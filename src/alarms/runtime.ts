@@ -1,1 +1,1 @@
-export { IntegrityController } from './integrity-controller.ts';
+export { AdminTokenController } from './admin-token-controller.ts';

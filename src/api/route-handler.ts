@@ -1,67 +1,27 @@
 // From a route to a Fastify handler: check the input, call the module, send the answer. Nothing here depends on a particular route.
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import {
   guardWrite,
   NOT_PREPARED,
   type Answer,
-  type HandlerResult,
-  type Authority,
-  type BodyLine,
   type Call,
+  type HandlerResult,
   type Route,
   type StreamAnswer,
-  type RouteContext,
   type Write,
   type WriteOutcome,
 } from '../access/index.ts';
-import { compileChecker, type Refusal } from '../fleet/index.ts';
+import type { Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
-import type { AuditTrail } from './audit/audit-trail.ts';
-import type { ForwardRequest, Forwarder } from './forward.ts';
-import { readBody } from './input/body-stream.ts';
-import { readLines } from './input/body-lines.ts';
-import type { BulkSlots } from './limits/bulk-slots.ts';
-import type { Connections } from './limits/connections.ts';
-import {
-  callerOf,
-  isForwarded,
-  readNamedByPath,
-  type AdmittedRequest,
-  type RequestAdmission,
-} from './request-admission.ts';
-import { idempotencyIn, ifMatchIn } from './input/write-headers.ts';
-import { compileInputCheck } from './input/input.ts';
-import type { AnswerReplay } from './answer-replay.ts';
-import { hasPassed, rememberBody } from './input/repeated-body.ts';
+import { bulkForwarder, bulkHandler } from './bulk-handler.ts';
+import { compileCall } from './compile-call.ts';
+import type { Handler, HandlerDependencies, RouteOf } from './handler.ts';
+import { demandNoIfMatch, idempotencyIn, ifMatchIn } from './input/write-headers.ts';
 import { HttpProblem, noHolderProblem, refusalProblem } from './problem.ts';
-import { refuseUnacceptable } from './restconf/media-types.ts';
-import { releaseSlot, type ReplyWriter } from './reply-writer.ts';
+import { releaseSlot } from './reply-writer.ts';
+import { isForwarded } from './request-admission.ts';
+import { limitRefusal, sendAnswered, type SubmitContext } from './send-answered.ts';
 import { sendPieces, type PiecedAnswer } from './send-pieces.ts';
-import type { Streams } from './streams.ts';
-import type { FairScheduler } from './limits/fair-scheduler.ts';
-
-/** What proves to an agent that it is sent on to the lease holder by the control plane. */
-export type SignHolder = (lease: { readonly url: string; readonly epoch: number }) => object | undefined;
-
-export interface HandlerDependencies {
-  readonly world: RouteContext;
-  readonly gate: RequestAdmission;
-  readonly forwarder: Forwarder;
-  readonly streams: Streams;
-  readonly replies: ReplyWriter;
-  readonly replay: AnswerReplay;
-  readonly trail: AuditTrail;
-  readonly workload: FairScheduler;
-  readonly bulkSlots: BulkSlots;
-  readonly connections: Connections;
-  readonly signHolder?: SignHolder | undefined;
-}
-
-/** How long the rest of a body is read and thrown away after the answer. */
-const BODY_DISCARD_MS = 5000;
-
-type Handler = (request: FastifyRequest, reply: FastifyReply) => unknown;
-type RouteOf<K extends Route['kind']> = Extract<Route, { kind: K }>;
 
 export function handlerOf(route: Route, serving: HandlerDependencies): Handler {
   const { world, gate, trail } = serving;
@@ -104,25 +64,13 @@ function localHandlerOf(route: Route, serving: HandlerDependencies): Handler {
 }
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
-function remoteHandlerOf(
-  route: Route,
-  { forwarder, replies, connections, signHolder }: HandlerDependencies,
-): Handler | undefined {
+function remoteHandlerOf(route: Route, serving: HandlerDependencies): Handler | undefined {
+  const { forwarder, replies, signHolder } = serving;
   if (isForwarded(route)) {
-    const forward = async (request: FastifyRequest, sent: Pick<ForwardRequest, 'body' | 'stream' | 'timeoutMs'>) => {
-      const { method, url, headers, id: requestId } = request;
-      return forwarder.forward({ method, url, headers, requestId, ...sent });
-    };
-    if (route.kind !== 'bulk')
-      return async (request, reply) => replies.relay(reply, await forward(request, { body: request.body }));
+    if (route.kind === 'bulk') return bulkForwarder(route, serving);
     return async (request, reply) => {
-      const stream = readBody(request.raw, route);
-      const timeoutMs = route.bodyTimeMs + route.answerTimeMs;
-      const answered = await forward(request, { stream, timeoutMs }).finally(() => {
-        void stream.return();
-        limitRest(request, connections);
-      });
-      return replies.relay(reply, answered);
+      const { method, url, headers, body, id: requestId } = request;
+      return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
     };
   }
   if (route.onFollower !== 'misdirect') return undefined;
@@ -215,47 +163,6 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
   };
 }
 
-/** A sender that is answered before it has sent everything is read on for a while, so that it finds the answer. */
-function limitRest({ raw }: FastifyRequest, connections: Connections): void {
-  if (!raw.complete) connections.allowBodyTime(raw.socket, BODY_DISCARD_MS);
-}
-
-function bulkHandler(route: RouteOf<'bulk'>, serving: HandlerDependencies): Handler {
-  const { world, gate, bulkSlots, connections } = serving;
-  const callOf = compileCall(route);
-  const check = compileChecker(route.body);
-  const answer = async (request: FastifyRequest): Promise<BulkAnswer> => {
-    try {
-      const call = callOf(request);
-      demandNoIfMatch(request);
-      const lines = await readLines(readBody(request.raw, route), { limits: route.lines, check });
-      // The token may have ended while the body came.
-      gate.confirm(route, request);
-      return { answered: await route.handle({ ...call, body: lines }, world), lines };
-    } catch (error) {
-      // Its body was read: there is nothing to forward.
-      throw error instanceof NotHolder ? noHolderProblem() : error;
-    } finally {
-      limitRest(request, connections);
-    }
-  };
-  return async (request, reply) => {
-    const { answered, lines } = await bulkSlots.hold(request, () => answer(request));
-    return sendAnswered(reply, answered, { ...serving, said: () => lineNamedBy(answered, lines) });
-  };
-}
-
-interface BulkAnswer {
-  readonly answered: HandlerResult;
-  readonly lines: readonly BodyLine[];
-}
-
-/** What the caller said in the line that a refusal is about: that is no secret to it. */
-function lineNamedBy(answered: HandlerResult, lines: readonly BodyLine[]): unknown {
-  const named = answered.kind === 'refuse' ? answered.refusal.facts?.['line'] : undefined;
-  return lines.find(({ line }) => line === named)?.value;
-}
-
 function isUnprepared(outcome: Outcome<WriteOutcome>): boolean {
   return outcome.kind === 'refused' && outcome.refusal.code === NOT_PREPARED;
 }
@@ -263,13 +170,6 @@ function isUnprepared(outcome: Outcome<WriteOutcome>): boolean {
 /** Headers are part of the answer, not set on the reply: an answer without a body bypasses the reply's headers. */
 function markReplayed(answer: Answer): Answer {
   return { ...answer, headers: { ...answer.headers, 'idempotency-replayed': 'true' } };
-}
-
-interface SubmitContext {
-  readonly request: FastifyRequest;
-  readonly world: RouteContext;
-  /** What of the body matters to a refusal, when that is not all of it. */
-  readonly said?: (() => unknown) | undefined;
 }
 
 function submit(
@@ -286,63 +186,4 @@ function submit(
     ...(why !== undefined && { why }),
     ...(operation !== undefined && { operation }),
   });
-}
-
-function demandNoIfMatch({ headers }: FastifyRequest): undefined {
-  if (ifMatchIn(headers) === undefined) return;
-  const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
-  throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
-}
-
-function compileCall(route: Route): (request: FastifyRequest) => Call {
-  const check = compileInputCheck(route);
-  const isRestconf = route.dialect === 'restconf';
-  const isStream = route.kind === 'stream';
-  const authorityOf = (request: FastifyRequest): Authority => {
-    const { caller, known } = request.admitted as AdmittedRequest;
-    // A fault of this server's, not of the caller's: `confirm` has refused it.
-    if (known === undefined && route.access !== 'public')
-      throw new Error(`no caller was authenticated for ${route.path}`);
-    return { caller, token: known?.token, demand: route, named: readNamedByPath(request) };
-  };
-  return (request) => {
-    if (isRestconf) refuseUnacceptable(request.headers.accept);
-    const repeating = route.bodyRepeats === true ? request.admitted : undefined;
-    const hadPassed = repeating !== undefined && hasPassed(repeating, request.body);
-    const { params, query, body } = check(request, hadPassed);
-    if (repeating !== undefined && !hadPassed) rememberBody(repeating, body);
-    const lastEventId = isStream ? request.headers['last-event-id'] : undefined;
-    return {
-      params,
-      query,
-      body,
-      caller: callerOf(request),
-      authority: authorityOf(request),
-      requestId: request.id,
-      headersOnly: request.method === 'HEAD',
-      lastEventId: typeof lastEventId === 'string' ? lastEventId : undefined,
-    };
-  };
-}
-
-/** A refusal as a caller with a limited view of the fleet may see it. */
-function limitRefusal(refusal: Refusal, { request, world, said = () => request.body }: SubmitContext): Refusal {
-  const sight = world.redactorFor(callerOf(request), world.journal.fleet);
-  if (sight === undefined) return refusal;
-  return sight.redactRefusal(
-    refusal,
-    `${JSON.stringify(request.params)} ${request.url} ${JSON.stringify(said() ?? '')}`,
-  );
-}
-
-function sendAnswered(
-  reply: FastifyReply,
-  answered: HandlerResult,
-  { replies, world, said }: HandlerDependencies & Pick<SubmitContext, 'said'>,
-): FastifyReply {
-  if (answered.kind === 'refuse') {
-    const { request } = reply;
-    return replies.sendProblem(reply, refusalProblem(limitRefusal(answered.refusal, { request, world, said })));
-  }
-  return replies.sendAnswer(reply, answered, world.journal.fleet.revision);
 }

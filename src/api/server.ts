@@ -1,9 +1,7 @@
 // The HTTP server: routes as data in, Fastify out. It starts nothing by itself, and it stops gracefully: requests
 // in progress are completed.
-import { randomBytes } from 'node:crypto';
-import { createServer as createSecure, Server as SecureServer, type ServerOptions as SecureOptions } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import {
   createAuthorizedSubmit,
@@ -15,43 +13,26 @@ import {
 import type { Composition, DocumentMetric } from '../composition/index.ts';
 import type { Refusal, Setting } from '../fleet/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
-import { http } from '../link/index.ts';
 import { AuditTrail } from './audit/audit-trail.ts';
 import { Authenticator, hashSecret } from './authenticate.ts';
 import { builtInRoutes } from './built-in.ts';
 import { BulkSlots } from './limits/bulk-slots.ts';
+import { newHttpApp, replaceCertificate, type CertificatePair, type TlsOptions } from './http-app.ts';
 import type { CountClosed } from './limits/close-reasons.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
-import { repeatedBody } from './input/repeated-body.ts';
-import { parseJson } from './input/json-body.ts';
 import { DEFAULT_LIMITS, type Limits } from './limits/limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import { notFoundProblemFor } from './not-found.ts';
-import { HttpProblem, problemOf, unsupportedMediaType } from './problem.ts';
+import { HttpProblem, problemOf } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
-import { HEADER_BYTES_MAX, refuseConnection } from './refuse-connection.ts';
 import { ReplyWriter } from './reply-writer.ts';
-import { handlerOf, type SignHolder } from './route-handler.ts';
-import { refuseYangElsewhere } from './restconf/media-types.ts';
-import { YANG_JSON } from './restconf/errors.ts';
+import type { SignHolder } from './handler.ts';
+import { handlerOf } from './route-handler.ts';
 import { Streams } from './streams.ts';
 import { FairScheduler } from './limits/fair-scheduler.ts';
-
-interface CertificatePair {
-  readonly cert: string | Buffer;
-  readonly key: string | Buffer;
-}
-
-interface TlsOptions extends CertificatePair {
-  /**
-   * Asks whoever connects for a certificate, and goes on whether there is one or not: `checkPeer` decides, for agents alone. The
-   * authority, in PEM form, is a hint for clients that have several certificates: browsers do not offer others.
-   */
-  readonly clients?: { readonly authority: string };
-}
 
 export interface ServerOptions {
   readonly journal: Journal;
@@ -102,17 +83,6 @@ export interface Server {
 /** A request that is still under way after this is cut off: its client is gone or will never finish sending. */
 const CLOSE_TIMEOUT_MS = 10_000;
 const IDLE_SWEEP_MS = 20;
-/** When `Connections` has missed one that takes too long to come. No route allows more. */
-const REQUEST_TIMEOUT_MS = 10 * 60_000;
-/** How often connections are looked at that have taken too long; Node's own 30 s would let them stay three times as long. */
-const TIMEOUT_CHECK_MS = 1000;
-/**
- * Longer than the pauses of those who come again: agents every few seconds, scrapers every minute. Node's own 5 s would have
- * every agent open a connection for every heartbeat.
- */
-const KEEP_ALIVE_MS = 72_000;
-/** Ids have up to 200 characters, and an escape takes three. */
-const PARAM_LENGTH_MAX = 600;
 
 export function createServer(options: ServerOptions): Server {
   const closing = new AbortController();
@@ -121,15 +91,13 @@ export function createServer(options: ServerOptions): Server {
   const metrics = options.metrics ?? new Metrics();
   const parts = buildParts(options, { closing: closing.signal, limits, metrics });
   const server = (): string => options.url ?? url ?? 'not listening';
-  const trail = new AuditTrail({
-    ...options,
-    metrics,
-    server,
-    folder: options.auditFolder,
-    authenticator: parts.authenticator,
-  });
+  const { authenticator } = parts;
+  const trail = new AuditTrail({ ...options, metrics, server, folder: options.auditFolder, authenticator });
   const replies = new ReplyWriter({ metrics, log: options.log, trail });
-  const app = newApp(options, { limits, replies, metrics, connections: parts.connections });
+  const app = newHttpApp({
+    ...{ tls: options.tls, limits, replies, connections: parts.connections },
+    countClosed: countClosedIn(metrics),
+  });
   let routes: readonly Route[] = [];
   const forwarder = new Forwarder({
     store: options.journal.store,
@@ -150,16 +118,14 @@ export function createServer(options: ServerOptions): Server {
   const stops = [built.follow(journal), parts.streams.follow(journal), metrics.follow(journal, clock, documentMetrics)];
   const replay = createAnswerReplay({ ...parts.world, representations: options.representations });
   addRoutes(app, routes, { ...parts, forwarder, replies, replay, trail, log, signHolder });
-  const stop = createClose(app, parts.streams, closing, options.journal);
+  const stop = createClose(app, parts.streams, closing, journal);
   return {
     app,
     routes,
     metrics,
     url: () => options.url ?? url,
     replaceCertificate: ({ cert, key }) => {
-      // Everything else that was said about TLS has to be said again: a new context begins with Node's defaults.
-      if (app.server instanceof SecureServer && options.tls !== undefined)
-        app.server.setSecureContext(secureOptions({ ...options.tls, cert, key }));
+      if (options.tls !== undefined) replaceCertificate(app, { ...options.tls, cert, key });
     },
     listen: async (address) => {
       checkListen(address.host, { tls: options.tls !== undefined, insecure: options.insecure === true });
@@ -174,11 +140,6 @@ export function createServer(options: ServerOptions): Server {
       for (const unfollow of stops) unfollow();
     },
   };
-}
-
-function secureOptions({ cert, key, clients }: TlsOptions): SecureOptions {
-  if (clients === undefined) return { cert, key };
-  return { cert, key, ca: clients.authority, requestCert: true, rejectUnauthorized: false };
 }
 
 function urlOf(host: string, port: number, { tls }: ServerOptions): string {
@@ -231,85 +192,6 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   };
 }
 
-interface AppParts {
-  readonly limits: Limits;
-  readonly replies: ReplyWriter;
-  readonly connections: Connections;
-  readonly metrics: Metrics;
-}
-
-function countClosedIn(metrics: Metrics): CountClosed {
-  return (reason) => metrics.countClosedConnection(reason);
-}
-
-function newApp(options: ServerOptions, { limits, replies, connections, metrics }: AppParts): FastifyInstance {
-  const boot = randomBytes(4).toString('hex');
-  let count = 0;
-  const app = fastify({
-    logger: false,
-    bodyLimit: limits.bodyBytes,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    forceCloseConnections: 'idle',
-    return503OnClosing: false,
-    routerOptions: { maxParamLength: PARAM_LENGTH_MAX },
-    rewriteUrl: ({ url = '' }) => withPlainColons(url),
-    genReqId: (request) => {
-      const id = request.headers['x-request-id'];
-      if (typeof id === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(id)) return id;
-      count += 1;
-      return `rq-${boot}-${count.toString(36)}`;
-    },
-    frameworkErrors: (error, _, reply) => void replies.sendProblem(reply as FastifyReply, problemOf(error)),
-    clientErrorHandler: (error, socket) => refuseConnection(error, socket, countClosedIn(metrics)),
-    serverFactory: (handler) => {
-      const server = {
-        maxHeaderSize: HEADER_BYTES_MAX,
-        headersTimeout: limits.headersMs,
-        requestTimeout: REQUEST_TIMEOUT_MS,
-        connectionsCheckingInterval: Math.min(TIMEOUT_CHECK_MS, limits.headersMs),
-        keepAliveTimeout: KEEP_ALIVE_MS,
-      };
-      const { tls } = options;
-      const made =
-        tls === undefined
-          ? http.createServer(server, handler)
-          : createSecure({ ...server, ...secureOptions(tls), handshakeTimeout: limits.headersMs }, handler);
-      connections.track(made, { isTls: tls !== undefined });
-      return made;
-    },
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('application/x-ndjson', (request, body, done) => {
-    // Whoever handles it reads it, line by line.
-    if (request.is404 || request.admitted?.route.kind === 'bulk') done(null, request.is404 ? undefined : body);
-    else done(unsupportedMediaType());
-  });
-  app.addContentTypeParser(['application/json', YANG_JSON], { parseAs: 'string' }, (request, body, done) => {
-    try {
-      done(null, parseBody(request, body as string));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  return app;
-}
-
-/** A colon may be written as an escape wherever it stands (RFC 3986); the names of YANG modules are before one. */
-function withPlainColons(url: string): string {
-  if (!url.startsWith('/restconf/') || !url.includes('%3')) return url;
-  const [path = '', ...query] = url.split('?');
-  return [path.replaceAll(/%3a/gi, ':'), ...query].join('?');
-}
-
-/** What no route takes is not looked at: that there is none is the answer. */
-function parseBody(request: FastifyRequest, text: string): unknown {
-  if (request.is404) return undefined;
-  const { admitted } = request;
-  refuseYangElsewhere(request.headers['content-type'], admitted?.route);
-  if (admitted?.route.kind === 'bulk') throw unsupportedMediaType(admitted.route.bodyType);
-  return admitted?.route.bodyRepeats === true ? repeatedBody(admitted, text) : parseJson(text);
-}
-
 interface Wiring extends ApiParts {
   readonly forwarder: Forwarder;
   readonly replies: ReplyWriter;
@@ -317,6 +199,10 @@ interface Wiring extends ApiParts {
   readonly trail: AuditTrail;
   readonly log: Logger;
   readonly signHolder?: SignHolder | undefined;
+}
+
+function countClosedIn(metrics: Metrics): CountClosed {
+  return (reason) => metrics.countClosedConnection(reason);
 }
 
 function addRoutes(app: FastifyInstance, routes: readonly Route[], wiring: Wiring): void {

@@ -43,6 +43,7 @@ import {
   type Reservation,
 } from './model.ts';
 import { MANAGER_REPRESENTATION, NODE_REPRESENTATION } from './representations.ts';
+import { BAREMETAL_REASON_CODES } from './reason-codes.ts';
 import { ClaimModesController } from './reservations/claim-modes-controller.ts';
 import { reservationClaim } from './reservations/claim-operation.ts';
 import { CLAIMS_DRIVER } from './reservations/claim-order.ts';
@@ -100,6 +101,7 @@ export const baremetalModule: Module = {
     contribute(EVACUATORS, managerEvacuator),
     contribute(BUILDERS, nodeBuilder),
   ],
+  reasonCodes: BAREMETAL_REASON_CODES,
   sentences: [baremetalSentences, managerSentences, builderSentences, reservationSentences],
   representations: () => [
     NODE_REPRESENTATION,

@@ -4,5 +4,7 @@ export type { DocumentMetric } from './document-metric.ts';
 export { contribute, extensionPoint } from './extension-point.ts';
 export { hideKind } from './module.ts';
 export type { Module } from './module.ts';
+export { composeTaskHandlers } from './node-module.ts';
+export type { NodeModule } from './node-module.ts';
 export { DRIVER_WRAPPER, provide, provideController, Runtime, serviceKey } from './server-runtime.ts';
-export type { Controller, Provider, ServiceKey } from './server-runtime.ts';
+export type { Controller, Provider, ServiceKey, ServiceOf } from './server-runtime.ts';

@@ -6,7 +6,7 @@ import type { Driver, OperationKind, ReasonSentences } from '../operations/index
 import type { Composition } from './compose.ts';
 import type { DocumentMetric } from './document-metric.ts';
 import type { Contribution } from './extension-point.ts';
-import type { Controller, Provider, Runtime } from './server-runtime.ts';
+import type { Controller, Provider, RequiredKey, Runtime } from './server-runtime.ts';
 
 /** Where a document belongs: `wholeFleet` and `noProject` for what has neither. */
 export interface Scope<D extends AnyDoc = AnyDoc> {
@@ -33,6 +33,8 @@ export interface Module {
   /** Kinds that the API never shows, and the site and project of their documents. */
   readonly hiddenKinds?: readonly Scope<never>[];
   readonly metrics?: readonly DocumentMetric<never>[];
+  /** What it needs and does not provide itself: a server in which nothing provides one of them does not start. */
+  readonly requires?: readonly RequiredKey[];
   /** Running parts that others get by their key. */
   readonly services?: readonly Provider[];
   /** Running parts without a key. */

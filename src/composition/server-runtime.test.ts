@@ -48,6 +48,20 @@ describe('services', () => {
     expect(runtime.find(CLOCK)).toBeUndefined();
   });
 
+  test('that-a-module-requires-and-nothing-provides-keep-the-server-from-starting', () => {
+    const a: Module = { name: 'a', requires: [CLOCK, WATCH], services: [provide(WATCH, () => 'of its own')] };
+    const b: Module = { name: 'b', requires: [CLOCK, KEEPER] };
+    expect(() => runtimeOf([a, b])).toThrow(
+      'nothing provides clock-name, which module a needs; nothing provides clock-name, which module b needs; nothing provides keeper, which module b needs.',
+    );
+    const others: Module = { name: 'c', services: [provideController(KEEPER, () => idle('keeper'))] };
+    const runtime = runtimeOf(
+      [a, b, others],
+      provide(CLOCK, () => 'of the server'),
+    );
+    expect(runtime.get(CLOCK)).toBe('of the server');
+  });
+
   test('that-need-each-other-are-refused', () => {
     const a: Module = {
       name: 'a',

@@ -16,6 +16,12 @@ export interface ServiceKey<T> {
   readonly provided?: (value: T) => T;
 }
 
+/** What is found under a key. */
+export type ServiceOf<K> = K extends ServiceKey<infer T> ? T : never;
+
+/** A key whatever it stands for. */
+export type RequiredKey = Pick<ServiceKey<unknown>, 'name'>;
+
 export interface Provider {
   /** The name of its key. */
   readonly key: string;
@@ -68,6 +74,17 @@ export class Runtime {
     this.#made = made;
     const all = [...composition.modules.flatMap(({ services }) => services ?? []), ...providers];
     this.#providers = new Map(all.map((provider) => [provider.key, provider]));
+    this.#refuseMissing();
+  }
+
+  /** Found at the start, and not when the part is first asked for: that may be hours later. */
+  #refuseMissing(): void {
+    const problems = this.composition.modules.flatMap(({ name, requires = [] }) =>
+      requires
+        .filter((key) => !this.#providers.has(key.name))
+        .map((key) => `nothing provides ${key.name}, which module ${name} needs`),
+    );
+    if (problems.length > 0) throw new BadComposition(problems);
   }
 
   /** The same running parts; what is made through it gets another environment. For simulations that lie to one part. */

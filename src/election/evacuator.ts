@@ -11,15 +11,17 @@ import {
   type Evacuator,
   type Host,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
   type Tenant,
   isOutOfControl,
 } from '../hosts/index.ts';
-import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId, type StoredItem } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
 import { reconcileServicesInSteps } from './decide.ts';
 import {
+  isBeforeSwitch,
   SERVICE,
   SERVICES_BY_ORIGIN,
   SERVICES_TOUCHING_HOST,
@@ -30,6 +32,7 @@ import {
 import type { FailureDetector } from './health.ts';
 import { failBack } from './move.ts';
 import { isHandoverActive, withdrawDesignation, clearHandover } from './designation.ts';
+import { findActiveHandover } from './handover/target.ts';
 import { ELECTION } from './settings.ts';
 import { assessService, type ElectionVerdict } from './verdict.ts';
 import { hasPresenceElsewhere } from './desired-services.ts';
@@ -60,6 +63,11 @@ export const designationEvacuator: Evacuator = {
     return count;
   },
 
+  holdsRecover: (fleet, host) =>
+    [...fleet.find(OPEN_ITEMS_BY_HOST, host)].some(
+      (item) => item.doc.target.kind === SERVICE.name && !isMoveOfItsOwn(fleet, item),
+    ),
+
   plan: planDesignations,
   begin: beginHandovers,
 
@@ -81,8 +89,21 @@ export const designationEvacuator: Evacuator = {
   },
 };
 
-function* planDesignations(fleet: FleetReader, leavers: readonly LeavingTenants[], { nowMs }: PlanOptions): PlanSteps {
-  const context = new ElectionContext(fleet);
+/**
+ * A move that is not because the host leaves, and is not switched: the service stays there for as long as its target lacks something for it. What
+ * began because the host was leaving ends at once.
+ */
+function isMoveOfItsOwn(fleet: FleetReader, item: StoredItem): boolean {
+  const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  return active !== undefined && isBeforeSwitch(active.handover) && active.handover.why.cause !== 'host-leaving';
+}
+
+function* planDesignations(
+  openTrial: OpenTrial,
+  leavers: readonly LeavingTenants[],
+  { nowMs }: PlanOptions,
+): PlanSteps {
+  const context = new ElectionContext(yield* openTrial());
   const all = leavers.flatMap(({ host, tenants }) => tenants.map((tenant) => ({ host, tenant })));
   const planned = new Map<(typeof all)[number], Evacuation>();
   // In the order of services, whichever host they are on: the order of elections.

@@ -49,6 +49,7 @@ export const electionModule: Module = {
   sentences: [electionSentences],
   representations: () => [SERVICE_REPRESENTATION],
   metrics: [SERVICES_METRIC],
+  requires: [BFD_REPORTS, LIVENESS_CONTROLLER],
   services: [
     provideController(ELECTION_CONTROLLER, (runtime) => {
       const { environment } = runtime;

@@ -47,7 +47,12 @@ export interface PlanOptions {
   readonly nowMs: number;
   /** For how many tenants without a target the reasons of every host are listed, which costs a scan of all hosts; none by default. */
   readonly explained?: number;
+  /** Of which hosts the tenants are explained; of all by default. */
+  readonly isExplained?: (host: string) => boolean;
 }
+
+/** Opens the trial of a plan, with the hosts tombstoned in it. Beside hosts, only documents of these kinds can be added to it. */
+export type OpenTrial = (...kinds: readonly string[]) => Generator<undefined, Trial>;
 
 /** A generator: what is left after each step, and the result at the end. */
 export type PlanSteps = Generator<undefined, readonly PlannedEvacuation[]>;
@@ -80,6 +85,10 @@ export interface BeginEvacuation {
   readonly within?: string | undefined;
 }
 
+/**
+ * A member that only one evacuator has is one all the same: each says something of its tenants that previews, drains and evidence need, and those
+ * cannot ask a module above them. What is optional has a default that is right for tenants that just move.
+ */
 export interface Evacuator {
   readonly name: string;
   /** The kinds of operations that move its tenants: their measured durations give the estimate. */
@@ -91,7 +100,10 @@ export interface Evacuator {
    * begins that, so a preview promises their targets; of other tenants it promises only that they leave.
    */
   readonly leavesFirst?: true;
-  /** Whether some of its tenants may end with their host; its plan says which. Otherwise each of them keeps the host from leaving. */
+  /**
+   * Whether some of its tenants may end with their host; its plan says which. Otherwise each of them keeps the host from leaving. Said here, and
+   * not found out by planning: evidence is checked inside commits, where a plan for every instance of a host would be a search for a place each.
+   */
   readonly canEndWithHost?: true;
   /** What lives on the host or moves to it, sorted by id. */
   readonly inventory: (fleet: FleetReader, host: string) => readonly Tenant[];
@@ -99,19 +111,18 @@ export interface Evacuator {
   readonly dependsOn: readonly Index<string, never>[];
   /** Its tenants that are moving off the host now: they count against the budgets. */
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
+  /** Whether a host that comes back has to wait for what is leaving it now; without it, it never has to. */
+  readonly holdsRecover?: (fleet: FleetReader, host: string) => boolean;
   /**
-   * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together. The hosts are
-   * tombstoned in the trial already, which belongs to this plan. In steps of well below a millisecond, so that other deciders run in
-   * between. Costs O(tenants).
+   * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together, on the one trial
+   * that the plan opens. In steps of well below a millisecond, so that other deciders run in between. Costs O(tenants).
    */
-  readonly plan: (trial: Trial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
-  /** The kinds of documents that its plan adds to a trial. */
-  readonly trialKinds?: readonly string[];
+  readonly plan: (openTrial: OpenTrial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
   /** Starts the planned moves, in steps as well; tenants that wait or end are left out. */
   readonly begin: (fleet: FleetReader, planned: readonly PlannedEvacuation[], how: BeginEvacuation) => BeginSteps;
-  /** The part of the inventory that is not moving yet, so that a drain need not read all of it each time. */
+  /** The part of the inventory that is not moving yet: a drain asks at every change of its host, and must not read all of it each time. */
   readonly remainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
-  /** Applies limits on disruption to a plan: what exceeds one waits. */
+  /** Applies limits on disruption to a plan: what exceeds one waits. Only the tenants' module knows which may not be disturbed together. */
   readonly limitDisruption?: (
     fleet: FleetReader,
     planned: readonly PlannedEvacuation[],
@@ -134,14 +145,14 @@ export interface AbandonCommand {
   readonly nowMs: number;
 }
 
-/** The plan in one piece, on a trial of its own. */
+/** The plan in one piece, on a trial of its own. Hosts that are to be tombstoned in it are tombstoned in `fleet`. */
 export function planEvacuation(
   fleet: FleetReader,
   evacuator: Evacuator,
   leavers: readonly LeavingTenants[],
   how: PlanOptions,
 ): readonly PlannedEvacuation[] {
-  return runTrial(fleet, (trial) => runAllSteps(evacuator.plan(trial, leavers, how)));
+  return runTrial(fleet, (trial) => runAllSteps(evacuator.plan(() => runInOneStep(trial), leavers, how)));
 }
 
 /** The start in one piece. */

@@ -96,6 +96,7 @@ export const hostsModule: Module = {
     hideKind(PENDING_CLEAN_UP, { siteOf: (doc, fleet) => siteOfHost(fleet, doc.peer), projectOf: noProject }),
   ],
   metrics: [HOSTS_METRIC],
+  requires: [REMOVED_REPORTS, SHARED_CREDENTIALS],
   services: [
     provideController(
       LIVENESS_CONTROLLER,

@@ -36,7 +36,7 @@ export interface NodeStatus {
   readonly state: string;
   readonly power: string;
   readonly epoch: number;
-  /** Who acts on it; absent while nobody does. */
+  /** Who acts on it; absent while it has no manager. */
   readonly manager?: string;
 }
 

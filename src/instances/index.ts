@@ -1,4 +1,4 @@
-export { BUILDERS } from './builder.ts';
+export { BUILDERS, Builders } from './builder.ts';
 export type {
   Builder,
   CreatedInstances,
@@ -9,7 +9,8 @@ export type {
   SwitchPower,
 } from './builder.ts';
 export { beginInstanceOperation } from './instance-operation.ts';
-export { createInstances } from './build/create.ts';
+export { hostBuilder } from './host-builder.ts';
+export { createInstances, previewInstances } from './build/create.ts';
 export type { CreateInstances } from './build/create.ts';
 export { releaseHoldings } from './build/failure.ts';
 export { decideInParts, requestedInstanceAt } from './build/parts.ts';

@@ -57,6 +57,7 @@ export const instancesModule: Module = {
   representations: () => [FLAVOR_REPRESENTATION, GROUP_REPRESENTATION, INSTANCE_REPRESENTATION],
   hiddenKinds: [hideKind(CLAIM, { siteOf: siteOfClaim, projectOf: projectOfClaim })],
   metrics: [INSTANCES_METRIC],
+  requires: [BACK_END_CREDENTIALS],
   controllers: ({ environment }) => [new DegradedController(environment)],
   routes: (runtime) => {
     const { composition } = runtime;

@@ -4,7 +4,8 @@ import type { Divergence } from './divergence.ts';
 import { count, NOTE, makeRig, TestClock, takeLease } from './journal-fixture.ts';
 import { Journal } from './journal.ts';
 import { Registry } from '../fleet/index.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { batch } from './contract/world.ts';
 import type { Position } from './store.ts';
 

@@ -3,7 +3,8 @@ import { idOf, put, Registry, schemaKind, type FleetReader, type Id } from '../f
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { Journal } from './journal.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import type { Clock } from './ports.ts';
 import { accept, refuse, type Decision, type Request } from './request.ts';
 import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type WriteAnswer } from './store.ts';

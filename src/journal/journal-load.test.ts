@@ -1,7 +1,8 @@
 // The fleet as a whole from the store: at the start, and anew when the store is not where the fleet is.
 import { describe, expect, it, vi } from 'vitest';
 import { journalOn, NOTE, makeRig, write } from './journal-fixture.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { StoreUnavailable } from './store.ts';
 
 /** A store that can be replaced by another one under the journal's feet, as a standby that is promoted. */

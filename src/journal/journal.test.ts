@@ -12,7 +12,8 @@ import {
   write,
   type Fate,
 } from './journal-fixture.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { NotHolder } from './request.ts';
 import { StoreUnavailable, type WriteAnswer } from './store.ts';
 import type { WatchEvent } from './watch.ts';

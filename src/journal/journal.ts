@@ -3,7 +3,9 @@
 import { Fleet, mark, type AppliedChange, type Registry } from '../fleet/index.ts';
 import { backoffMs } from './backoff.ts';
 import { StoreDamaged } from './damage.ts';
+import { CommitListeners, type CommitListener } from './commit-listeners.ts';
 import { findDivergence, type Divergence } from './divergence.ts';
+import { ExclusiveWork } from './exclusive-work.ts';
 import { followOthers } from './follow.ts';
 import { FollowedClock, type OwnTime } from './followed-clock.ts';
 import type { DecidedGroup } from './decided-group.ts';
@@ -34,15 +36,6 @@ export interface JournalOptions {
   readonly onListenerError?: (error: unknown) => void;
 }
 
-/** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
-/** A commit, and what it changed of each document. */
-interface AppliedCommit {
-  readonly commit: Commit;
-  readonly applied: readonly AppliedChange[];
-}
-
-export type CommitListener = (applied: AppliedCommit) => void;
-
 /** To decide so many takes longer than a flush: from here on the store can write them while the rest is decided. */
 const WRITE_THRESHOLD = 64;
 const POLL_MS = 1000;
@@ -55,21 +48,17 @@ export class Journal {
   readonly store: Store;
   readonly #clock: Clock;
   readonly #pollMs: number;
-  readonly #onListenerError: (error: unknown) => void;
-  readonly #onPosition: (position: Position) => void;
   readonly #onDiverged: (divergence: Divergence) => void;
   readonly #tail = new Tail();
   readonly #followedClock = new FollowedClock();
-  readonly #listeners = new Set<CommitListener>();
-  readonly #rebuildListeners = new Set<() => void>();
+  readonly #listeners: CommitListeners;
   readonly #waiting = new WaitingRequests();
   readonly #pipeline: Pipeline;
   #draining: Promise<void> | undefined;
   /** Tries since the last group that was written. */
   #failures = 0;
-  #exclusive: Promise<unknown> = Promise.resolve();
-  /** How many wait to be alone. */
-  #exclusiveWaiters = 0;
+  /** Groups and reads change the fleet one at a time. */
+  readonly #exclusive = new ExclusiveWork();
   #position: Position = { revision: 0 };
   #fence: Fence | undefined;
 
@@ -78,8 +67,7 @@ export class Journal {
     this.fleet = new Fleet(options.registry);
     this.#clock = options.clock;
     this.#pollMs = options.pollMs ?? POLL_MS;
-    this.#onListenerError = options.onListenerError ?? (() => undefined);
-    this.#onPosition = options.onPosition ?? (() => undefined);
+    this.#listeners = new CommitListeners(options);
     this.#onDiverged = options.onDiverged ?? (() => undefined);
     this.#pipeline = this.newPipeline({
       fleet: this.fleet,
@@ -125,7 +113,7 @@ export class Journal {
 
   /** Loads the fleet from the store. Rejects with `StoreDamaged` when what is there is not what was written. */
   async open(): Promise<void> {
-    await this.#runExclusive(async () => {
+    await this.#exclusive.run(async () => {
       this.#setPosition(await this.#load());
     });
   }
@@ -157,14 +145,12 @@ export class Journal {
   }
 
   onCommit(listener: CommitListener): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    return this.#listeners.onCommit(listener);
   }
 
   /** Called when the fleet was replaced as a whole: what is derived from it has to be rebuilt. */
   onRebuilt(listener: () => void): () => void {
-    this.#rebuildListeners.add(listener);
-    return () => this.#rebuildListeners.delete(listener);
+    return this.#listeners.onRebuilt(listener);
   }
 
   /** Decides a request and makes it durable. Rejects with `NotHolder` or `StoreUnavailable`. */
@@ -190,7 +176,7 @@ export class Journal {
     try {
       for (this.#failures = 0; !this.#waiting.isEmpty;) {
         await this.#clock.turn();
-        if (await this.#runExclusive(() => this.#commitWaiting())) continue;
+        if (await this.#exclusive.run(() => this.#commitWaiting())) continue;
         this.#failures += 1;
         await this.#backOff(this.#failures);
       }
@@ -217,7 +203,7 @@ export class Journal {
       this.#waiting.rejectAll(new NotHolder());
       return true;
     }
-    const mayDecide = (): boolean => this.#fence === fence && this.#exclusiveWaiters === 0;
+    const mayDecide = (): boolean => this.#fence === fence && !this.#exclusive.hasWaiters;
     const setback = await this.#pipeline.run({ fence, mayDecide });
     if (setback === undefined) return true;
     return setback.kind === 'conflict' && this.#resolveConflict(setback.conflict);
@@ -271,33 +257,17 @@ export class Journal {
   /** This is what the server has seen durable from now on. */
   #setPosition(position: Position): void {
     this.#position = position;
-    this.#notifyPosition();
-  }
-
-  /** The callback may fail, as on a full disk. The commit is durable all the same: callers and listeners must be notified. */
-  #notifyPosition(): void {
-    try {
-      this.#onPosition(this.#position);
-    } catch (error) {
-      this.#onListenerError(error);
-    }
+    this.#listeners.announcePosition(position);
   }
 
   #announce(commit: Commit, applied: readonly AppliedChange[]): void {
     this.#tail.add(commit);
-    for (const listener of this.#listeners) {
-      try {
-        listener({ commit, applied });
-      } catch (error) {
-        // A bug of the listener. The commit is durable all the same: other listeners are notified, and callers are answered.
-        this.#onListenerError(error);
-      }
-    }
+    this.#listeners.announce(commit, applied);
   }
 
   /** Reads what others have committed. */
   async catchUp(): Promise<void> {
-    await this.#runExclusive(() => this.#readNew());
+    await this.#exclusive.run(() => this.#readNew());
   }
 
   async #readNew(): Promise<void> {
@@ -313,7 +283,7 @@ export class Journal {
       }
       for (const read of answer.commits) this.#applyRead(read);
       if (answer.commits.length > 0) {
-        this.#notifyPosition();
+        this.#listeners.announcePosition(this.#position);
         this.#tail.wake();
       }
       // A page may be short because it is full of bytes: only the head shows that nothing is left.
@@ -341,7 +311,7 @@ export class Journal {
     this.#tail.clear();
     // A commit in doubt may be part of what was loaded: deciding its request again could do it twice.
     this.#waiting.rejectInDoubt(new Error('the fleet was loaded anew'));
-    for (const listener of this.#rebuildListeners) listener();
+    this.#listeners.announceRebuilt();
   }
 
   /** Follows what others commit until `signal` is aborted. */
@@ -363,17 +333,6 @@ export class Journal {
     over.abort();
     await timeout;
     return this.fleet.revision >= revision;
-  }
-
-  /** Groups and reads change the fleet one at a time. */
-  #runExclusive<T>(work: () => Promise<T>): Promise<T> {
-    this.#exclusiveWaiters += 1;
-    const result = this.#exclusive.then(() => {
-      this.#exclusiveWaiters -= 1;
-      return work();
-    });
-    this.#exclusive = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { Type } from 'typebox';
 import { idOf, put, Registry, schemaKind } from '../fleet/index.ts';
 import { Journal } from './journal.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 
 const THING = schemaKind('thing', Type.Object({ n: Type.Integer() }, { additionalProperties: false }));
 

@@ -1,5 +1,6 @@
 import { storeContract } from './contract/store-contract.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 
 storeContract('memory', async () => {
   let nowMs = 1_000_000;

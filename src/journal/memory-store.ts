@@ -1,8 +1,8 @@
-// A store in memory, for the simulation and for unit tests. It distinguishes written from durable: `MemoryDisk`
-// is the disk that several servers share; a power cut on it takes everything that was not flushed.
+// A store in memory, for the simulation and for unit tests, on a disk that several of them may share.
 import { chainCommits, type ChainedCommit } from './chain.ts';
 import { ChainWalk } from './chain-walk.ts';
 import { chooseHistoryPage, PAGE_BYTES_MAX } from './page-bytes.ts';
+import type { DiskState, MemoryDisk, StoredLease } from './memory-disk.ts';
 import { sha256 } from './sha256-store.ts';
 import type {
   Batch,
@@ -25,125 +25,7 @@ import type {
   WriteAnswer,
 } from './store.ts';
 
-interface State {
-  readonly commits: StoredCommit[];
-  readonly resources: Map<string, StoredResource>;
-  readonly leases: Map<string, StoredLease>;
-  floor: Position;
-}
-
-interface StoredLease extends Omit<Lease, 'expiresInMs'> {
-  readonly expiresAtMs: number;
-  readonly endsWith: NonNullable<LeaseRequest['endsWith']>;
-}
-
-interface Tenure {
-  readonly holder: string;
-  readonly epoch: number;
-}
-
 const keyOf = (kind: string, id: string): string => `${kind}/${id}`;
-
-function emptyState(): State {
-  return { commits: [], resources: new Map(), leases: new Map(), floor: { revision: 0 } };
-}
-
-function copyOf(state: State): State {
-  return {
-    commits: [...state.commits],
-    resources: new Map(state.resources),
-    leases: new Map(state.leases),
-    floor: state.floor,
-  };
-}
-
-/** The disk and its clock. Everything written is visible to all stores on it; only what is flushed survives a power cut. */
-export class MemoryDisk {
-  readonly journalId: string;
-  readonly #nowMs: () => number;
-  #written = emptyState();
-  #unflushed: ((state: State) => void)[] = [];
-  readonly #durable = emptyState();
-  readonly #waiters = new Set<() => void>();
-  /** Whose session keeps which lease, under which epoch. Not on the disk: it is lost with the session and at a power cut. */
-  readonly #tenures = new Map<string, Tenure>();
-  readonly #vacancyWaiters = new Set<() => void>();
-
-  constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
-    this.journalId = options.journalId;
-    this.#nowMs = options.nowMs;
-  }
-
-  nowMs(): number {
-    return this.#nowMs();
-  }
-
-  get state(): State {
-    return this.#written;
-  }
-
-  /** Does a change to what is written. It is lost in a power cut until `flush`. */
-  change(edit: (state: State) => void): void {
-    edit(this.#written);
-    this.#unflushed.push(edit);
-  }
-
-  flush(): void {
-    for (const edit of this.#unflushed) edit(this.#durable);
-    this.#unflushed = [];
-  }
-
-  cutPower(): void {
-    this.#unflushed = [];
-    this.#written = copyOf(this.#durable);
-    this.#tenures.clear();
-    for (const wake of [...this.#vacancyWaiters]) wake();
-  }
-
-  beginTenure(lease: string, tenure: Tenure): void {
-    this.#tenures.set(lease, tenure);
-  }
-
-  /** It ends with a session, and none keeps it under this epoch. */
-  isAbandoned(lease: string, epoch: number): boolean {
-    if (this.#written.leases.get(lease)?.endsWith === 'time') return false;
-    return this.#tenures.get(lease)?.epoch !== epoch;
-  }
-
-  /** The holder's connection is gone, whether it knows or not. */
-  endSession(holder: string): void {
-    for (const [lease, tenure] of this.#tenures) if (tenure.holder === holder) this.#tenures.delete(lease);
-    for (const wake of [...this.#vacancyWaiters]) wake();
-  }
-
-  waitForVacancy(signal: AbortSignal): Promise<void> {
-    return waitIn(this.#vacancyWaiters, signal);
-  }
-
-  announce(): void {
-    for (const wake of [...this.#waiters]) wake();
-  }
-
-  waitForAnnouncement(signal: AbortSignal): Promise<void> {
-    return waitIn(this.#waiters, signal);
-  }
-}
-
-function waitIn(waiters: Set<() => void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const wake = (): void => {
-      signal.removeEventListener('abort', wake);
-      waiters.delete(wake);
-      resolve();
-    };
-    signal.addEventListener('abort', wake, { once: true });
-    waiters.add(wake);
-  });
-}
 
 export class MemoryStore implements Store {
   readonly #disk: MemoryDisk;
@@ -333,7 +215,7 @@ function pageOf(commits: readonly StoredCommit[]): readonly StoredCommit[] {
   return cut === -1 ? commits : commits.slice(0, cut);
 }
 
-function headOf(state: State): Position {
+function headOf(state: DiskState): Position {
   const last = state.commits.at(-1);
   return last === undefined ? state.floor : toPosition(last);
 }
@@ -342,7 +224,7 @@ function toPosition({ revision, id: commitId, hash }: StoredCommit): Position {
   return { revision, commitId, ...(hash !== undefined && { hash }) };
 }
 
-function addCommit(state: State, commit: StoredCommit): void {
+function addCommit(state: DiskState, commit: StoredCommit): void {
   const { revision } = commit;
   state.commits.push(commit);
   for (const { kind, id, body } of commit.changes) {
@@ -351,7 +233,7 @@ function addCommit(state: State, commit: StoredCommit): void {
   }
 }
 
-function resourceConflict(state: State, batches: readonly Batch[], head: number): Conflict | undefined {
+function resourceConflict(state: DiskState, batches: readonly Batch[], head: number): Conflict | undefined {
   const inGroup = new Map<string, number | 'absent'>();
   for (const [at, batch] of batches.entries()) {
     for (const precondition of batch.preconditions) {

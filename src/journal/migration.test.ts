@@ -5,7 +5,8 @@ import { idOf, put, Registry, renameFields, schemaKind, type AnyDoc } from '../f
 import { Journal } from './journal.ts';
 import { TestClock, takeLease } from './journal-fixture.ts';
 import { batch, mustWrite, snapshotOf } from './contract/world.ts';
-import { MemoryDisk, MemoryStore } from './memory-store.ts';
+import { MemoryDisk } from './memory-disk.ts';
+import { MemoryStore } from './memory-store.ts';
 import { StoreDamaged } from './damage.ts';
 import { accept } from './request.ts';
 

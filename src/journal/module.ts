@@ -11,6 +11,7 @@ export const RETENTION_TIMING = serviceKey<{ readonly intervalMs?: number }>('re
 export const journalModule: Module = {
   name: 'journal',
   settings: [RETENTION],
+  requires: [TRUSTED_TIME],
   controllers: (runtime) => [
     new RetentionController({
       ...runtime.environment,

@@ -15,7 +15,8 @@ export { repairSqlite } from './sqlite/repair.ts';
 export { openSqliteRestore } from './sqlite/restore.ts';
 export { Verifier } from './verify.ts';
 
-export { MemoryDisk, MemoryStore } from './memory-store.ts';
+export { MemoryDisk } from './memory-disk.ts';
+export { MemoryStore } from './memory-store.ts';
 export { describePostgresUrl, parsePostgresUrl } from './postgres/url.ts';
 export { ClockWatch, COMMITS_CHECKED_MAX, describeJump, findJumpBefore, type ClockReading } from './clock-watch.ts';
 export { RetentionController } from './retention-controller.ts';

@@ -13,5 +13,6 @@ export const keysModule: Module = {
   reasonCodes: ['keys-differ'],
   sentences: [keySentences],
   hiddenKinds: [hideKind(CONTROL_PLANE_KEYS, { siteOf: wholeFleet, projectOf: noProject })],
+  requires: [OWN_KEYS],
   controllers: (runtime) => [new KeysController({ ...runtime.environment, keys: runtime.get(OWN_KEYS) })],
 };

@@ -25,6 +25,8 @@ export interface HttpRequest {
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly secret: string;
+  /** The media type that is asked for; the server's usual one when nothing is said. */
+  readonly accept?: string | undefined;
   readonly body?: string;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
@@ -127,9 +129,10 @@ export class HttpConnections {
     });
   }
 
-  #open({ origin: { isSecure, hostname, port }, path, method, secret, body }: HttpRequest): ClientRequest {
+  #open({ origin: { isSecure, hostname, port }, path, method, secret, accept, body }: HttpRequest): ClientRequest {
     const headers = {
       authorization: `Bearer ${secret}`,
+      ...(accept !== undefined && { accept }),
       ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
     };
     const to = { hostname, port, path, method, headers };

@@ -25,6 +25,8 @@ interface GetRequest {
   readonly check: Check;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  /** The media type that is asked for; the server's usual one when nothing is said. */
+  readonly accept?: string | undefined;
 }
 
 interface PostRequest extends GetRequest {
@@ -71,10 +73,14 @@ export class ReplyClient {
     return this.#send<A>({ ...this.#request(to, request), path, method, body }, request.check);
   }
 
-  #request({ server, secret }: Session, { timeoutMs, signal }: GetRequest): Omit<HttpRequest, 'path' | 'method'> {
+  #request(
+    { server, secret }: Session,
+    { timeoutMs, signal, accept }: GetRequest,
+  ): Omit<HttpRequest, 'path' | 'method'> {
     return {
       origin: this.#origin(server),
       secret,
+      accept,
       timeoutMs: timeoutMs ?? this.#timeoutMs,
       ...(signal !== undefined && { signal }),
     };

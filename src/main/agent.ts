@@ -5,12 +5,14 @@ import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNode, startAgent, type NodeDriver } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
+import type { NodeModule } from '../composition/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
 import { CURRENT_SERVICE_VERSION } from '../hosts/index.ts';
 import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { parsePins, parseServers } from './dialled-servers.ts';
 import { realIds } from './ids.ts';
+import { NODE_MODULES } from './node-modules.ts';
 import { createOvsNode } from './ovs-node.ts';
 import { checkPrivateFolder, writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
@@ -104,10 +106,14 @@ interface NodeHandle {
 }
 
 /** Its instances are simulated or namespaces; its switch is real where one is named. */
-function createNode(options: AgentProgramOptions, log: Log): NodeHandle {
+export function createNode(
+  options: AgentProgramOptions,
+  log: Log,
+  modules: readonly NodeModule[] = NODE_MODULES,
+): NodeHandle {
   const { simulate, state, host = resolve(state), ovs } = options;
   const disk = new FileDisk(state);
-  const machine = { clock: realClock, durations: DEMO_TASK_DURATIONS, disk };
+  const machine = { clock: realClock, durations: DEMO_TASK_DURATIONS, disk, modules };
   if (ovs !== undefined && simulate === true) {
     throw new StartFailure('Give --ovs or --simulate, not both: the switch is either real or simulated.');
   }

@@ -16,6 +16,7 @@ import type { ControlPlane } from './control-plane.ts';
 import { demoCatalogue } from './demo-catalogue.ts';
 import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
 import { realIds } from './ids.ts';
+import { NODE_MODULES } from './node-modules.ts';
 
 export interface DemoOptions {
   readonly hosts: number;
@@ -50,6 +51,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
     spreadMs: hosts * SPREAD_MS_PER_HOST,
     diskOf,
     driverOptionsOf: (host) => ({
+      modules: NODE_MODULES,
       switch: switchOf(host, diskOf(host)),
       durations: DEMO_TASK_DURATIONS,
       network: plane.simulatedNetwork.hostNetwork,

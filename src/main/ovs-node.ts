@@ -12,8 +12,8 @@ import {
   type Disk,
   type InstanceRuntime,
   type TaskDurations,
-  type TaskResult,
 } from '../agent/runtime.ts';
+import type { NodeModule } from '../composition/index.ts';
 import { SwitchDown } from '../dataplane/index.ts';
 import { BadAddress, OvsSwitch, parseAddress } from '../dataplane/runtime.ts';
 import type { Clock } from '../journal/index.ts';
@@ -40,11 +40,12 @@ export interface OvsNodeParts {
   readonly log: Log;
   /** Of instances that are pretended, where no namespace is named for them. */
   readonly durations: TaskDurations;
+  readonly modules: readonly NodeModule[];
 }
 
 export function createOvsNode(
   options: OvsNodeOptions,
-  { disk, clock, log, durations }: OvsNodeParts,
+  { disk, clock, log, durations, modules }: OvsNodeParts,
 ): { readonly driver: NodeDriver; close(): Promise<void> } {
   const { netns } = options;
   const ovs = openSwitch(options);
@@ -56,7 +57,8 @@ export function createOvsNode(
     clock,
     runtime,
     facts: { driver: 'open-vswitch' },
-    taskHandlers: { preflight: () => preflight(ovs) },
+    modules,
+    preflight: () => findSwitchProblems(ovs),
     switch: ovs,
     responder: new PacketResponder({ packets: ovs, clock, log }),
   });
@@ -64,13 +66,13 @@ export function createOvsNode(
 }
 
 /** A host whose switch does not answer would be given instances without connectivity. */
-async function preflight(ovs: OvsSwitch): Promise<TaskResult> {
+async function findSwitchProblems(ovs: OvsSwitch): Promise<readonly string[]> {
   try {
     await ovs.identity();
-    return { outcome: 'done' };
+    return [];
   } catch (error) {
     if (!(error instanceof SwitchDown)) throw error;
-    return { outcome: 'failed', problems: [`its switch does not answer: ${error.message}`] };
+    return [`its switch does not answer: ${error.message}`];
   }
 }
 

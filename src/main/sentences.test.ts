@@ -34,11 +34,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { failed: 1, done: 0, failedFor: 'instance-gone', ...WEB },
     { failed: 2, done: 0, failedFor: 'deadline-passed', waitedFor: 'agent-not-connected', ...HOST },
   ],
-  'manager-lost': [MANAGER, { ...MANAGER, ...HOST }],
   'no-manager-alive': [{}, WEB],
-  'nodes-to-take-over': [{ ...MANAGER, nodes: 3 }],
-  'no-other-manager': [{ ...MANAGER, nodes: 3 }],
-  'manager-drain-ended': [MANAGER],
   'node-connecting': [ON_N1],
   'node-deploying': [ON_N1],
   'node-disconnecting': [ON_N1],
@@ -61,6 +57,10 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'claim-given-back': [WEB],
   'inventory-silent': [{ inventory: 'ironic' }],
   'inventory-not-configured': [{ inventory: 'ironic' }],
+  'inventory-unreachable': [{ inventory: 'simulated', node: 'n1' }],
+  'machine-busy': [NODE],
+  'machine-unavailable': [NODE],
+  'claimed-by-other': [NODE],
   'driver-silent': [{}],
   'internal-error': [{ detail: 'no driver "x"' }],
   'history-diverged': [
@@ -72,6 +72,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { revision: 6, detail: 'a commit is missing', place: '6' },
   ],
   'store-damaged': [{ detail: 'page 3', place: 'quick-check' }],
+  'no-admin-token': [{}],
   'clock-jumped': [{ detail: 'it went back 3 h', place: 'm1' }, { detail: 'it went back 3 h' }],
   'agent-not-joined': [HOST],
   'agent-not-connected': [HOST],
@@ -93,6 +94,10 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { ...HOST, parts: ['instance-runtime'], conditions: ['its instance runtime fails: x'] },
   ],
   strays: [{ ...HOST, names: ['eth7'], count: 3 }],
+  'manager-lost': [{ manager: 'm1' }, { manager: 'm1', host: 'c1' }],
+  'nodes-to-take-over': [{ manager: 'm1', nodes: 3 }],
+  'no-other-manager': [{ manager: 'm1', nodes: 3 }],
+  'manager-drain-ended': [{ manager: 'm1' }],
   'mass-silence': [{ site: 'north', silent: 3, hosts: 4 }],
   'tunnel-address-shared': [
     { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },
@@ -220,7 +225,10 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'move-superseded': [WEB],
   'source-not-connected': [ON_C1],
   'target-not-connected': [ON_C1],
-  'migration-outcome-unknown': [{ ...ON_C1, from: 'c2' }],
+  'migration-outcome-unknown': [
+    { ...ON_C1, from: 'c2' },
+    { ...ON_C1, from: 'c2', removed: true },
+  ],
   'not-migrated': [
     { ...ON_C1, problems: ['busy'] },
     { ...ON_C1, problems: [] },
@@ -259,6 +267,39 @@ test.each(Object.entries(CASES).flatMap(([code, all]) => all.map((facts) => ({ c
     expect(problemsOfSentence(PROGRAM.sentences, reason)).toEqual([]);
   },
 );
+
+describe('each-sentence-is-true-of-its-case', () => {
+  test.each<[string, Facts, string]>([
+    ['host-works', HOST, 'The agent of host c1 has work that is not done yet.'],
+    [
+      'host-works',
+      { ...HOST, kind: 'service', target: 'nat:edge', operation: 'op-1' },
+      'The agent of host c1 has work of operation op-1 for service nat:edge that is not done yet. "muster operations show op-1" says what.',
+    ],
+    [
+      'source-not-connected',
+      ON_C1,
+      'Host c1, which is to migrate instance web, is not connected. If it is off, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'migration-outcome-unknown',
+      { ...ON_C1, from: 'c2' },
+      'Host c2 was forced down while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'migration-outcome-unknown',
+      { ...ON_C1, from: 'c2', removed: true },
+      'Host c2 was removed while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'source-lost',
+      { ...WEB, message: 'Host c1 was removed before it had migrated the instance.' },
+      'Host c1 was removed before it had migrated the instance.',
+    ],
+  ])('%s %j', (code, facts, sentence) => {
+    expect(PROGRAM.explain({ ...facts, code })).toBe(sentence);
+  });
+});
 
 describe('each-case-in-its-own-words', () => {
   test.each<[string, Facts, string]>([

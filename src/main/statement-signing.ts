@@ -16,11 +16,18 @@ interface StatementIssuerInputs {
   readonly keys: KeyRing;
   /** Agents authenticate this server by its certificate. */
   readonly isSecure: boolean;
-  /** The addresses of this server and the lease holder, as far as known. */
-  readonly deciding: { readonly url?: string; readonly lease?: { holder(): Lease | undefined } };
+  /** The address of this server, once it listens. */
+  readonly ownUrl: () => string | undefined;
+  readonly holder: () => Lease | undefined;
 }
 
-export function createStatementIssuer({ journal, keys, isSecure, deciding }: StatementIssuerInputs): StatementIssuer {
+export function createStatementIssuer({
+  journal,
+  keys,
+  isSecure,
+  ownUrl,
+  holder,
+}: StatementIssuerInputs): StatementIssuer {
   // This server, and those that held the lease while it ran. Any other is added when it holds the lease.
   const servers = new Set<string>();
   return new StatementIssuer({
@@ -28,7 +35,7 @@ export function createStatementIssuer({ journal, keys, isSecure, deciding }: Sta
     succeeds: () => findPredecessors(journal.fleet, journal.journalId),
     signer: () => keys.signer(),
     servers: () => {
-      for (const url of [deciding.url, deciding.lease?.holder()?.url]) if (url !== undefined) servers.add(url);
+      for (const url of [ownUrl(), holder()?.url]) if (url !== undefined) servers.add(url);
       return [...servers];
     },
     views: isSecure ? 'over-tls' : 'signed',

@@ -52,6 +52,7 @@ export const networkModule: Module = {
   ],
   // Claims are hidden by instances, which know the project of each.
   hiddenKinds: [hideKind(TUNNEL_KEY, { siteOf: wholeFleet, projectOf: noProject })],
+  requires: [BACK_END_CREDENTIALS],
   services: [
     provideController(NETWORK_EVENTS, ({ environment }) => new NetworkEventsController(environment)),
     provide(SIMULATED_NETWORK, (runtime) => {

@@ -1,7 +1,7 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only wake it
 // sooner; a periodic scan finds everything they missed.
-import { idOf, mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
+import { mark, type FleetReader } from '../fleet/index.ts';
 import { isJournalAway, LeaseHolderLoop, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
 import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
@@ -12,22 +12,12 @@ import type {
   PlannedStep,
   OperationKind,
   RecordStep,
-  StoredItem,
   StoredOperation,
 } from './kind.ts';
-import {
-  isOpen,
-  isUnfinished,
-  ITEM,
-  OPEN_ITEMS_BY_TARGET,
-  OPERATION,
-  targetKey,
-  UNFINISHED_OPERATIONS,
-  type Item,
-  type OperationId,
-} from './model.ts';
+import { ITEM, OPERATION, UNFINISHED_OPERATIONS } from './model.ts';
 import { planOperation, type DueOperation, type Finish } from './plan.ts';
 import { shortenText } from './short-text.ts';
+import { WokenItems } from './woken-items.ts';
 
 export interface OperationsOptions {
   readonly journal: Journal;
@@ -52,9 +42,7 @@ export class OperationsController {
   readonly #options: OperationsOptions;
   readonly #scanMs: number;
   readonly #loop: LeaseHolderLoop;
-  readonly #wakers: readonly NonNullable<OperationKind['itemsToWake']>[];
-  /** What happened since the last pass. Lost in a crash, found again by the scan. */
-  readonly #woken = new Map<OperationId, 'all' | Set<string>>();
+  readonly #woken: WokenItems;
   readonly #concurrency = new DriverConcurrency();
   /** Items whose driver knows of a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
   readonly #stale = new Set<string>();
@@ -74,9 +62,9 @@ export class OperationsController {
       intervalMs: () => this.#untilScanMs(),
       // What is woken meanwhile is not kept for a term that may never come: the scan finds it.
       runsAsFollower: true,
-      subscribe: () => options.journal.onCommit(({ applied }) => this.#wakeFor(applied)),
+      subscribe: () => options.journal.onCommit(({ applied }) => this.#woken.wakeFor(options.journal.fleet, applied)),
     });
-    this.#wakers = [...options.kinds.values()].flatMap((kind) => kind.itemsToWake?.bind(kind) ?? []);
+    this.#woken = new WokenItems(options.kinds.values(), () => this.#loop.wake());
   }
 
   /** Works until `signal` is aborted. */
@@ -136,18 +124,11 @@ export class OperationsController {
   }
 
   #takeDue(fleet: FleetReader, nowMs: number): DueOperation[] {
-    const woken = new Map(this.#woken);
+    if (nowMs < this.#scanAtMs) return this.#woken.take(fleet);
     this.#woken.clear();
-    if (nowMs >= this.#scanAtMs) {
-      this.#scanAtMs = nowMs + this.#scanMs;
-      this.#stale.clear();
-      return [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')].map((operation) => ({ operation, items: 'all' }));
-    }
-    return [...woken].flatMap(([id, items]): DueOperation[] => {
-      const operation = fleet.get(OPERATION, id);
-      if (operation === undefined || !isUnfinished(operation.doc)) return [];
-      return [{ operation, items: items === 'all' ? 'all' : findOpenItems(fleet, items) }];
-    });
+    this.#scanAtMs = nowMs + this.#scanMs;
+    this.#stale.clear();
+    return [...fleet.find(UNFINISHED_OPERATIONS, 'unfinished')].map((operation) => ({ operation, items: 'all' }));
   }
 
   /** Undefined when there is nothing to do, as for most items: a promise for each would be most of the work. */
@@ -231,8 +212,8 @@ export class OperationsController {
   async #carryOutAndRelease(operation: StoredOperation, kind: OperationKind, step: ActStep): Promise<void> {
     const again = await this.#carryOut(operation, kind, step);
     const next = this.#concurrency.release(step.item, this.#limitOf(step.action.driver).max);
-    if (again) this.#wakeItem(operation.id, step.item);
-    for (const [item, of] of next) this.#wakeItem(of, item);
+    if (again) this.#woken.wake(operation.id, step.item);
+    for (const [item, of] of next) this.#woken.wake(of, item);
   }
 
   /** Answers whether the item is to be planned again at once; else the next scan does so. */
@@ -304,58 +285,7 @@ export class OperationsController {
       // Another server leads now, or the store is away: whoever leads next finds the work as it is.
       if (!isJournalAway(error)) throw error;
       this.#options.log.warn({ operation: operation.id, code: error.code }, 'step not recorded, to be planned again');
-      this.#wakeAll(operation.id);
+      this.#woken.wakeAll(operation.id);
     }
   }
-
-  #wakeFor(applied: readonly AppliedChange[]): void {
-    const { fleet } = this.#options.journal;
-    for (const change of applied) {
-      const { kind, before, after } = change;
-      const changed = after ?? before;
-      if (changed === undefined) continue;
-      const { id, doc } = changed;
-      if (kind === OPERATION.name) this.#wakeAll(idOf(OPERATION, id));
-      else if (kind === ITEM.name) this.#wakeItem(idOf(OPERATION, (doc as Item).operation), id);
-      this.#wakeItemsOn(kind, id);
-      if (kind === ITEM.name && (after === undefined || !isOpen(after.doc as Item))) {
-        // Other items may have waited for this one to release its target.
-        const { target } = doc as Item;
-        this.#wakeItemsOn(target.kind, target.id);
-      }
-      for (const one of this.#wakers) this.#wakeItems(one(fleet, change));
-    }
-  }
-
-  /** Most documents are the target of no item, and counting is cheaper than finding. */
-  #wakeItemsOn(kind: string, id: string): void {
-    const { fleet } = this.#options.journal;
-    const key = targetKey(kind, id);
-    if (fleet.countOf(OPEN_ITEMS_BY_TARGET, key) > 0) this.#wakeItems(fleet.find(OPEN_ITEMS_BY_TARGET, key));
-  }
-
-  #wakeItems(items: Iterable<StoredItem>): void {
-    for (const item of items) this.#wakeItem(idOf(OPERATION, item.doc.operation), item.id);
-  }
-
-  #wakeAll(operation: OperationId): void {
-    this.#woken.set(operation, 'all');
-    this.#loop.wake();
-  }
-
-  #wakeItem(operation: OperationId, item: string): void {
-    const woken = this.#woken.get(operation);
-    if (woken === 'all') return;
-    if (woken === undefined) this.#woken.set(operation, new Set([item]));
-    else woken.add(item);
-    this.#loop.wake();
-  }
-}
-
-function findOpenItems(fleet: FleetReader, items: ReadonlySet<string>): StoredItem[] {
-  return [...items]
-    .sort()
-    .map((id) => fleet.get(ITEM, idOf(ITEM, id)))
-    .filter((item) => item !== undefined)
-    .filter((item) => isOpen(item.doc));
 }

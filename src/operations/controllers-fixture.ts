@@ -128,7 +128,7 @@ export function world(
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${name}-${(count += 1)}`, secret: () => 'secret' };
     const journal = new Journal({ store, registry: new Registry([operationsModel, { kinds: [THING] }]), clock, ids });
-    const lease = new LeaseController({ journal, clock, log, holder: name, url: `http://${name}` });
+    const lease = new LeaseController({ journal, clock, log, holder: name, url: () => `http://${name}` });
     const kinds = new Map([[kind.name, kind]]);
     const engine = new OperationsController({ journal, clock, kinds, drivers, log });
     return { store, journal, lease, engine, clock };

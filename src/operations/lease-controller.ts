@@ -24,8 +24,8 @@ export interface LeaseOptions {
   readonly log: Log;
   /** Who this server is; unique per start of the process. */
   readonly holder: string;
-  /** Where other servers reach it. */
-  readonly url: string;
+  /** Where other servers reach it; asked for whenever it asks for the lease. */
+  readonly url: () => string;
   readonly ttlMs?: number;
   readonly renewMs?: number;
 }
@@ -101,7 +101,7 @@ export class LeaseController {
   /** Asks for the lease, or for more time. Undefined when the store does not answer while the lease is still good. */
   async #requestLease(): Promise<LeaseAnswer | undefined> {
     const { journal, clock, holder, url } = this.#options;
-    const request = { name: DECIDING_LEASE, holder, url, ttlMs: this.#ttlMs };
+    const request = { name: DECIDING_LEASE, holder, url: url(), ttlMs: this.#ttlMs };
     const held = this.#held;
     const renewal =
       held === undefined

@@ -1,9 +1,9 @@
 // The machines and switches of a test's hosts, with a note of everything that they were asked to do.
-import { SimulatedNode, type TaskFence, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
+import { SimulatedNode, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import type { Clock } from '../../src/journal/index.ts';
-import type { Task } from '../../src/operations/index.ts';
+import type { Task, TaskFence } from '../../src/operations/index.ts';
 
 export interface PerformedTask {
   readonly host: string;

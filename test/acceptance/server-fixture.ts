@@ -2,7 +2,7 @@
 // does it. It can die between any two of its effects: later effects are never carried out, and answers to open calls are never
 // received.
 import { hash } from 'node:crypto';
-import { AGENT_GATEWAY, GATEWAY_OPTIONS } from '../../src/agent/module.ts';
+import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { StatementIssuer, type AgentGateway } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
 import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../src/composition/index.ts';
@@ -17,11 +17,9 @@ import {
   type LeaseAnswer,
   type LeaseRequest,
 } from '../../src/journal/index.ts';
-import { TRUSTED_TIME } from '../../src/journal/module.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
 import type { OwnKeys } from '../../src/keys/index.ts';
-import { OWN_KEYS } from '../../src/keys/module.ts';
-import { BACK_END_CREDENTIALS, NETWORK_DRIVER, NETWORK_EVENTS } from '../../src/network/index.ts';
+import { NETWORK_DRIVER, NETWORK_EVENTS } from '../../src/network/index.ts';
 import {
   NetworkDriver,
   simulatedBackEnds,
@@ -29,7 +27,8 @@ import {
   type SimulatedNetwork,
 } from '../../src/network/runtime.ts';
 import type { Driver, Log } from '../../src/operations/index.ts';
-import { LeaseController } from '../../src/operations/runtime.ts';
+import { LEASE_CONTROLLER } from '../../src/operations/module.ts';
+import { coreProviders } from '../../src/main/core-providers.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
@@ -126,29 +125,28 @@ export class Server {
     });
     this.journal = journal;
     journal.onCommit(({ commit, applied }) => parts.onCommit(this, commit.revision, applied));
-    const lease = new LeaseController({ journal, clock, log, holder: name, url: ADDRESS, ...LEASE_TIMES });
+    const statements = new StatementIssuer({
+      journalId: () => journal.journalId,
+      signer: () => SIGNER,
+      servers: () => [ADDRESS],
+    });
+    const core = coreProviders({
+      lease: { holder: name, url: () => ADDRESS, ...LEASE_TIMES },
+      keys: { ids: () => KEYS },
+      credentials: { has: parts.hasCredentials },
+      trustedTime: () => () => clock.nowMs(),
+      gateway: () => ({ hash: sha256, statements, intervalMs: LOOK_MS }),
+    });
     const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+      ...core,
       provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),
-      provide(GATEWAY_OPTIONS, () => ({
-        hash: sha256,
-        holder: () => lease.holder(),
-        statements: new StatementIssuer({
-          journalId: () => journal.journalId,
-          signer: () => SIGNER,
-          servers: () => [ADDRESS],
-        }),
-        intervalMs: LOOK_MS,
-      })),
-      provide(TRUSTED_TIME, () => () => clock.nowMs()),
-      provide(OWN_KEYS, () => ({ ids: () => KEYS })),
-      provide(BACK_END_CREDENTIALS, () => ({ has: parts.hasCredentials })),
       provide(NETWORK_DRIVER, () => this.#networkDriver(parts)),
       provide(DRIVER_WRAPPER, () => (_name, driver) => this.#mortal(driver)),
     ]);
     this.liveness = runtime.get(LIVENESS_CONTROLLER);
     this.gateway = runtime.get(AGENT_GATEWAY);
     this.tell = runtime.get(NETWORK_EVENTS).enqueue;
-    this.#runners = [lease, ...runtime.controllers()];
+    this.#runners = [runtime.get(LEASE_CONTROLLER), ...runtime.controllers()];
   }
 
   #mortal(driver: Driver): Driver {

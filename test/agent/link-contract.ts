@@ -101,7 +101,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       const report = { facts: { cpus: 8 }, strays: ['vm-7'], problems: ['no space left'] };
       expect(answerOf(await link.heartbeat(session, { ...beat, report })).report).toBe('known');
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('known');
-      expect(plane.leader.gateway.reportOf('c1')).toEqual({ applied: 'digest', report });
+      expect(plane.leader.gateway.reports.get('c1')).toEqual({ applied: 'digest', report });
       expect(plane.leader.liveness.lastHeartbeatMs('c1')).toBeDefined();
     });
 
@@ -178,6 +178,16 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
           parts: { self: { site: 'central', state: 'joining' } },
         },
       });
+    });
+
+    test('brings-a-view-in-the-words-that-the-agent-knows', async () => {
+      const { link, plane, session } = await joined();
+      await plane.register('c2');
+      await plane.commit(() => accept([seeding('c1', 'c2')], null));
+      const present = answerOf(await link.view(session, { words: 'glossary' }, signal));
+      expect(present).toMatchObject({ view: { parts: { services: [{ handover: { phase: 'syncing' } }] } } });
+      const former = answerOf(await link.view(session, {}, signal));
+      expect(former).toMatchObject({ view: { parts: { services: [{ handOver: { phase: 'seeding' } }] } } });
     });
 
     test('says-unchanged-when-the-wait-is-over', async () => {

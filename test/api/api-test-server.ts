@@ -3,19 +3,21 @@ import { Writable } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { pino } from 'pino';
 import { createToken, newSecret, type NewToken, type Token } from '../../src/access/index.ts';
-import { AGENT_GATEWAY, GATEWAY_OPTIONS, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
+import { AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
 import { provide, Runtime } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview/preview-fixture.ts';
 import { accept, Journal, type Clock, type Ids, type Store } from '../../src/journal/index.ts';
-import { MemoryDisk, MemoryStore } from '../../src/journal/memory-store.ts';
+import { MemoryDisk } from '../../src/journal/memory-disk.ts';
+import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
+import { coreProviders } from '../../src/main/core-providers.ts';
+import { IDLE_CORE } from '../../src/main/core-providers-fixture.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { surfaceOf } from '../../src/main/surface.ts';
-import { BACK_END_CREDENTIALS } from '../../src/network/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 
 const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity };
@@ -87,9 +89,8 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
   const received: string[] = [];
   const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+    ...coreProviders({ ...IDLE_CORE, credentials: { has: () => false }, gateway: () => ({ hash: hashSecret }) }),
     provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void received.push(host) })),
-    provide(GATEWAY_OPTIONS, () => ({ hash: hashSecret, holder: () => undefined })),
-    provide(BACK_END_CREDENTIALS, () => new Map()),
   ]);
   const gateway = runtime.get(AGENT_GATEWAY);
   const { limits = NO_LIMITS, keepAliveMs, url, auditFolder, tls } = options;

@@ -121,7 +121,7 @@ test('thirty parallel reads of a long history do not cost the lease', { timeout:
     error: () => undefined,
     warn: (_: object, text: string) => void lost.push(text),
   };
-  const lease = new LeaseController({ journal, clock, log, holder: 'test', url, ttlMs: 4000, renewMs: 200 });
+  const lease = new LeaseController({ journal, clock, log, holder: 'test', url: () => url, ttlMs: 4000, renewMs: 200 });
   const leasing = lease.run(stop.signal);
   await expect.poll(() => journal.fence).toBeDefined();
   const epoch = journal.fence?.epoch;

@@ -32,7 +32,7 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
 }
 
 const haveAllReported = ({ gateway }: ControlPlane): boolean =>
-  HOSTS.every((host) => gateway.reportOf(host) !== undefined);
+  HOSTS.every((host) => gateway.reports.get(host) !== undefined);
 const patience = { timeout: 30_000, interval: 50 };
 
 test('every host is joined once, and connected again after a restart with the credential it had', async () => {

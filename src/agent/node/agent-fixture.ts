@@ -1,5 +1,5 @@
 // An agent on the rack: its ports can be tapped, its program crashed and started again on the same disk and machine.
-import type { Task } from '../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../operations/index.ts';
 import { Agent, type AgentOptions } from './agent.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import type {
@@ -19,7 +19,7 @@ import type {
 } from '../protocol/messages.ts';
 import { SILENT, type TestControlPlane } from '../server/control-plane-fixture.ts';
 import { verifyFake } from '../protocol/signer-fixture.ts';
-import type { AgentPorts, TaskFence, AgentLink, TaskResult } from './ports.ts';
+import type { AgentPorts, AgentLink } from './ports.ts';
 import type { Reply, Session } from '../../link/index.ts';
 import { SimulatedNode, type SimulatedNodeOptions } from '../simulation/simulated-node.ts';
 

@@ -52,7 +52,7 @@ async function run(crash?: Crash): Promise<Run> {
   await clock.until('it is connected', () => alive() && plane.host('c1')?.connection.state === 'up');
   await clock.until(
     'the server knows',
-    () => alive() && plane.leader.gateway.reportOf('c1')?.applied === rack.agent?.status().digest,
+    () => alive() && plane.leader.gateway.reports.get('c1')?.applied === rack.agent?.status().digest,
   );
   const end = endOf(plane, rack);
   const calls = [...ports.calls];

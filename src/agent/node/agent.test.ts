@@ -113,7 +113,7 @@ describe('joining', () => {
     await world.rack.stop();
     token = await plane.joinToken('c1');
     world.rack.start({}, { joinToken: () => Promise.resolve(token) });
-    await clock.until('it is back', () => plane.leader.gateway.reportOf('c1')?.applied !== undefined);
+    await clock.until('it is back', () => plane.leader.gateway.reports.get('c1')?.applied !== undefined);
     await clock.until('it is welcome', () => world.rack.agent!.status().refusal === undefined);
     expect(plane.tokens('c1').filter(({ doc }) => doc.role === 'agent' && doc.revoked === undefined)).toHaveLength(1);
   });
@@ -162,7 +162,7 @@ describe('when the server is away', () => {
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
     // The first poll asks for the whole view, those after it for another one.
-    expect(rack.link.asks[polls]).toEqual({});
+    expect(rack.link.asks[polls]).toEqual({ words: 'glossary' });
     expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ isServerUnreachable: false, applied: before.applied });
     expect(rack.driver).toMatchObject({ applies, changeCount });
@@ -247,14 +247,17 @@ describe('a view', () => {
     // The poll that waits already was made before the way was bad.
     await clock.pass(30_000);
     await plane.edit('c1', { zone: 'other' });
-    await clock.until('it is reported', () => plane.leader.gateway.reportOf('c1')?.report?.refusedView !== undefined);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.refusedView?.because).toBe(because);
+    await clock.until(
+      'it is reported',
+      () => plane.leader.gateway.reports.get('c1')?.report?.refusedView !== undefined,
+    );
+    expect(plane.leader.gateway.reports.get('c1')?.report?.refusedView?.because).toBe(because);
     expect(rack.agent!.status()).toMatchObject({ digest: before.digest, applied: before.applied });
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it takes the right one', () => rack.agent!.status().digest !== before.digest);
     await clock.until(
       'the report is clear',
-      () => plane.leader.gateway.reportOf('c1')?.report?.refusedView === undefined,
+      () => plane.leader.gateway.reports.get('c1')?.report?.refusedView === undefined,
     );
   });
 
@@ -262,11 +265,14 @@ describe('a view', () => {
     const faults = ['no space left'];
     const { clock, plane, rack } = await worldOf({ machine: { obstacles: () => [...faults] } });
     rack.start();
-    await clock.until('it is said', () => (plane.leader.gateway.reportOf('c1')?.report?.problems.length ?? 0) > 0);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual(['no space left']);
+    await clock.until('it is said', () => (plane.leader.gateway.reports.get('c1')?.report?.problems.length ?? 0) > 0);
+    expect(plane.leader.gateway.reports.get('c1')?.report?.problems).toEqual(['no space left']);
     faults.pop();
     await clock.until('it has converged', () => rack.agent!.status().applied !== undefined);
-    await clock.until('it is said as well', () => plane.leader.gateway.reportOf('c1')?.report?.problems.length === 0);
+    await clock.until(
+      'it is said as well',
+      () => plane.leader.gateway.reports.get('c1')?.report?.problems.length === 0,
+    );
   });
 
   test('that-cannot-be-applied-is-in-the-log-once-however-often-it-is-tried', async () => {

@@ -12,7 +12,8 @@ import { ReconcileLoop } from './reconcile-loop.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
-import { Membership, type MembershipOptions, type MembershipRefusal } from './membership.ts';
+import type { MembershipRefusal } from './departure.ts';
+import { Membership, type MembershipOptions } from './membership.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
 import type { HostReport, Stamp, View } from '../protocol/messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
@@ -89,7 +90,7 @@ export class Agent {
     const knowsSwitch = serviceVersion >= DESIGNATIONS_VERSION;
     this.#reconcileLoop = new ReconcileLoop(ports, {
       view: () =>
-        membership.isLeaving || membership.isUnconfirmed
+        membership.departure.isLeaving || membership.isUnconfirmed
           ? undefined
           : downgradeView(this.#viewSubscriber.view, serviceVersion),
       onChanged: () => this.#heartbeatLoop.sendSoon(),
@@ -97,7 +98,7 @@ export class Agent {
       conntrackSync:
         serviceVersion >= CONNTRACK_SYNC_VERSION ? new ConntrackSync(ports, { leader, membership }) : undefined,
     });
-    membership.onLeaveReverted = () => this.#reconcileLoop.invalidate();
+    membership.departure.onReverted = () => this.#reconcileLoop.invalidate();
     const view = (): ViewSubscriber['view'] =>
       this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
     const isViewVerified = (): boolean => this.#viewSubscriber.isVerified;
@@ -175,8 +176,8 @@ export class Agent {
     const over = new AbortController();
     if (signal.aborted) return;
     const unlink = abortWith(over, signal);
-    this.#membership.onLeft = () => over.abort('over');
-    this.#membership.onRemoved = () => this.#taskRunner.wipe(this.#viewSubscriber.view, over.signal);
+    this.#membership.departure.onLeft = () => over.abort('over');
+    this.#membership.departure.onRemoved = () => this.#taskRunner.wipe(this.#viewSubscriber.view, over.signal);
     const certificates = this.#certificates.run(() => this.#membership.certificateRequester(), over.signal);
     await Promise.all([
       certificates,

@@ -6,7 +6,8 @@ import { idOf } from '../../fleet/index.ts';
 import { findExclusion } from '../../hosts/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
-import { DiskFailed, type TaskResult } from './ports.ts';
+import type { TaskResult } from '../../operations/index.ts';
+import { DiskFailed } from './ports.ts';
 import { MemoryDisk } from './state/memory-disk.ts';
 import {
   startSwitchWorld,

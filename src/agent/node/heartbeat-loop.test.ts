@@ -69,7 +69,7 @@ async function sendBfdDown(serverFeatures?: string[]): Promise<readonly unknown[
   link.beats.length = 0;
   bfdDown.add('c2');
   await clock.pass(30_000);
-  expect(plane.leader.gateway.bfdStatus('c1', 'c2')).toBe('down');
+  expect(plane.leader.gateway.reports.bfdStatus('c1', 'c2')).toBe('down');
   return link.beats.flatMap(({ report }) => {
     if (report === undefined) return [];
     const { facts: _facts, strays: _strays, problems: _problems, switch: _switch, ...rest } = report;

@@ -26,6 +26,7 @@ import {
   type ViewResponse,
   type ViewRequest,
 } from '../protocol/messages.ts';
+import { viewMediaType } from '../protocol/view-words.ts';
 import { transportTo, type Fingerprint, type Reply, type Session } from '../../link/index.ts';
 import { ReplyClient } from '../../link/runtime.ts';
 import type { AgentLink, CertificateLink } from './ports.ts';
@@ -100,10 +101,12 @@ export class HttpLink implements AgentLink {
   }
 
   async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
-    const words = Object.entries(ask).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
-    const path = `/api/v1/agent/view?${words.join('&')}`;
+    const { words, ...query } = ask;
+    const fields = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
+    const path = `/api/v1/agent/view?${fields.join('&')}`;
     const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
-    return this.#client.get<ViewResponse>(to, path, { check: CHECKS.view, timeoutMs, signal });
+    const accept = viewMediaType(words);
+    return this.#client.get<ViewResponse>(to, path, { check: CHECKS.view, timeoutMs, signal, accept });
   }
 
   async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {

@@ -16,41 +16,41 @@ function newMembership(): { readonly membership: Membership; readonly putBack: (
   const certificates = new CertificateKeeper(ports, { leader, store });
   const membership = new Membership(ports, options, { leader, store, certificates });
   let putBack = 0;
-  membership.onLeaveReverted = () => (putBack += 1);
+  membership.departure.onReverted = () => (putBack += 1);
   return { membership, putBack: () => putBack };
 }
 
 test('an-order-to-leave-that-is-over-puts-nothing-back-while-another-one-wipes-the-machine', async () => {
   const { membership, putBack } = newMembership();
-  membership.beginWipe();
-  await membership.recordWiped('leave:1');
+  membership.departure.beginWipe();
+  await membership.departure.recordWiped('leave:1');
   // Its answer was lost, and it gets the task again. Only then it learns that the first answer is not waited for any more.
-  membership.beginWipe();
-  expect(await membership.revertLeave()).toBe(false);
-  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:1', 0]);
-  await membership.recordWiped('leave:2');
-  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:2', 0]);
-  expect(await membership.revertLeave()).toBe(true);
-  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([false, undefined, 1]);
+  membership.departure.beginWipe();
+  expect(await membership.departure.revert()).toBe(false);
+  expect([membership.departure.isLeaving, membership.departure.task, putBack()]).toEqual([true, 'leave:1', 0]);
+  await membership.departure.recordWiped('leave:2');
+  expect([membership.departure.isLeaving, membership.departure.task, putBack()]).toEqual([true, 'leave:2', 0]);
+  expect(await membership.departure.revert()).toBe(true);
+  expect([membership.departure.isLeaving, membership.departure.task, putBack()]).toEqual([false, undefined, 1]);
 });
 
 test('two-orders-to-leave-wipe-at-once: nothing-is-put-back-before-both-are-over', async () => {
   const { membership, putBack } = newMembership();
-  membership.beginWipe();
-  membership.beginWipe();
-  await membership.recordWiped('leave:1');
-  expect(await membership.revertLeave()).toBe(false);
-  expect([membership.isLeaving, putBack()]).toEqual([true, 0]);
-  await membership.recordWiped('leave:2');
-  expect([membership.isLeaving, membership.leaveTask, putBack()]).toEqual([true, 'leave:2', 0]);
+  membership.departure.beginWipe();
+  membership.departure.beginWipe();
+  await membership.departure.recordWiped('leave:1');
+  expect(await membership.departure.revert()).toBe(false);
+  expect([membership.departure.isLeaving, putBack()]).toEqual([true, 0]);
+  await membership.departure.recordWiped('leave:2');
+  expect([membership.departure.isLeaving, membership.departure.task, putBack()]).toEqual([true, 'leave:2', 0]);
 });
 
 test('an-order-to-leave-that-comes-while-it-is-written-down-that-it-stays-is-not-forgotten', async () => {
   const { membership } = newMembership();
-  membership.beginWipe();
-  await membership.recordWiped('leave:1');
-  const stays = membership.revertLeave();
-  membership.beginWipe();
+  membership.departure.beginWipe();
+  await membership.departure.recordWiped('leave:1');
+  const stays = membership.departure.revert();
+  membership.departure.beginWipe();
   expect(await stays).toBe(true);
-  expect(membership.isLeaving).toBe(true);
+  expect(membership.departure.isLeaving).toBe(true);
 });

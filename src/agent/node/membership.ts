@@ -1,20 +1,11 @@
 // Who this agent is: it joins with a join token, keeps its credential, and joins anew when it is refused and somebody
 // gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
-import { AuthenticityReport } from './authenticity-report.ts';
 import { secretText, tokenIdIn } from '../../access/index.ts';
-import { mark } from '../../fleet/index.ts';
 import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest } from './certificate-keeper.ts';
 import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';
-import {
-  trustAtJoin,
-  isRefusalAuthentic,
-  authenticateView,
-  updateTrust,
-  type Trust,
-  type Provenance,
-  type ViewAuthenticity,
-} from './trust.ts';
-import { digestOf } from '../protocol/digest.ts';
+import { Departure, REMOVED, type MembershipRefusal } from './departure.ts';
+import { OriginCheck, type ServerRefusal } from './origin-check.ts';
+import { trustAtJoin, updateTrust, type Trust, type ViewAuthenticity } from './trust.ts';
 import { type LeaderClient, Backoff, type SignedText } from '../../link/index.ts';
 import type { MembershipState, AgentStateStore } from './state/agent-state-store.ts';
 import type { ViewResponse } from '../protocol/messages.ts';
@@ -27,25 +18,6 @@ export interface MembershipOptions {
   readonly joinToken: () => Promise<string | undefined>;
 }
 
-/** Why the servers will not have this agent, in their words. */
-export interface MembershipRefusal {
-  readonly code: string;
-  readonly message: string;
-}
-
-const LEAVE_REFUSAL: MembershipRefusal = {
-  code: 'told-to-leave',
-  message:
-    'This host was told to leave the fleet and has left. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
-};
-
-/** It was not connected when it was removed: it learns of that when it is refused. Its code is what servers say. */
-const REMOVED: MembershipRefusal = {
-  code: 'host-removed',
-  message:
-    'This host was removed from the fleet, and its switch is wiped. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
-};
-
 const NO_JOIN_TOKEN =
   'This agent has no join token, or it has not the form of one. Make one with "muster hosts join-token <host>", and start it with MUSTER_JOIN_TOKEN or --join-token-file.';
 
@@ -54,12 +26,6 @@ const NO_KEY =
 
 /** How servers refuse a join with a certificate request: one of an older version does not know the field. */
 const REQUEST_REFUSED: readonly string[] = ['malformed-body', 'malformed-certificate-request'];
-
-/** A refusal and the server that it came from. */
-export interface ServerRefusal extends MembershipRefusal {
-  readonly statement?: SignedText | undefined;
-  readonly via: string;
-}
 
 type CurrentCredential = NonNullable<MembershipState['current']>;
 
@@ -77,20 +43,13 @@ export class Membership {
   #identity: MembershipState = {};
   #isUnconfirmed = false;
   #refusal: MembershipRefusal | undefined;
-  /** How often the machine is being wiped; whether that works out is not known yet. A repeated task wipes it again. */
-  #wipesInProgress = 0;
-  /** The servers say that it was removed; it is not wiped yet. */
-  #isRemoved = false;
-  readonly #authenticity: AuthenticityReport;
+  /** Whether what comes is of the control plane. */
+  readonly #origin: OriginCheck;
   readonly #certificates: CertificateKeeper;
   /** A server did not understand the certificate request: this agent joins without, and asks for a certificate later. */
   #omitsCertificateRequest = false;
-  /** Called when the host was removed behind its back: wipes the machine. True when nothing of the fleet is left on it. */
-  onRemoved: () => Promise<boolean> = () => Promise.resolve(false);
-  /** Called when the host has left. */
-  onLeft: () => void = () => undefined;
-  /** Called when it was not wiped after all, or only in part. */
-  onLeaveReverted: () => void = () => undefined;
+  /** How it leaves. */
+  readonly departure: Departure;
 
   constructor(ports: AgentPorts, options: MembershipOptions, parts: MembershipParts) {
     this.#ports = ports;
@@ -98,7 +57,12 @@ export class Membership {
     this.#leader = parts.leader;
     this.#store = parts.store;
     this.#certificates = parts.certificates;
-    this.#authenticity = new AuthenticityReport(ports.log);
+    this.#origin = new OriginCheck(ports, () => this.#identity.current);
+    this.departure = new Departure({
+      identity: () => this.#identity,
+      save: (identity) => this.#save(identity),
+      reportRefusal: (refusal) => this.#reportRefusal(refusal),
+    });
   }
 
   get current(): CurrentCredential | undefined {
@@ -112,7 +76,7 @@ export class Membership {
 
   /** What has reached this agent without proof that it is of the control plane; reported until something proven comes. */
   get problems(): readonly string[] {
-    return this.#authenticity.problems;
+    return this.#origin.problems;
   }
 
   get refusal(): MembershipRefusal | undefined {
@@ -129,20 +93,6 @@ export class Membership {
     if (!this.#isUnconfirmed) return;
     await this.#save(this.#identity);
     this.#isUnconfirmed = false;
-  }
-
-  /** It was told to leave: nothing is brought about on this machine any more. */
-  get isLeaving(): boolean {
-    return this.#wipesInProgress > 0 || this.#isRemoved || this.#identity.leaving !== undefined;
-  }
-
-  get #hasLeft(): boolean {
-    return this.#identity.left === true;
-  }
-
-  /** The task by which it is leaving, until the server has said what it makes of that. */
-  get leaveTask(): string | undefined {
-    return this.#hasLeft ? undefined : this.#identity.leaving;
   }
 
   /** What is shown to servers; undefined before the host has joined. */
@@ -165,94 +115,22 @@ export class Membership {
     const { name } = this.#options;
     if (host !== undefined && name !== undefined && host !== name)
       throw new Error(`this agent's data belongs to host "${host}", not to "${name}": give it a folder of its own`);
-    if (this.#hasLeft) this.#reportWhyLeft();
+    if (this.departure.hasLeft) this.departure.reportWhyLeft();
     await this.#certificates.load(this.#identity.current?.token);
     this.#certificates.noteRotation(this.trust?.serial);
   }
 
-  #reportWhyLeft(): void {
-    this.#reportRefusal(this.#identity.leaving === REMOVED.code ? REMOVED : LEAVE_REFUSAL);
-  }
-
-  /** The machine is wiped from now on; `stay` when that failed. */
-  beginWipe(): void {
-    this.#wipesInProgress += 1;
-  }
-
-  abandonWipe(): void {
-    this.#wipesInProgress -= 1;
-    this.onLeaveReverted();
-  }
-
-  /** The machine is wiped. Written down before the server is told: after a crash nothing may be built there again. */
-  async recordWiped(task: string): Promise<void> {
-    await this.#save({ ...this.#identity, leaving: task });
-    this.#wipesInProgress -= 1;
-  }
-
-  /** The server knows, or does not accept this host any more. True when this was what it left by. */
-  async completeLeave(task?: string): Promise<boolean> {
-    const { leaving } = this.#identity;
-    if (leaving === undefined || (task !== undefined && task !== leaving)) return false;
-    try {
-      if (!this.#hasLeft) await this.#save({ ...this.#identity, left: true });
-    } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      this.#reportRefusal({ code: error.code, message: error.message });
-      return false;
-    }
-    this.#reportWhyLeft();
-    this.onLeft();
-    return true;
-  }
-
-  /** The same, by a refusal: it counts when it is proven. */
+  /** What it left by is known to the servers when they refuse it, and that is proven. */
   async completeLeaveOnRefusal(refusal: ServerRefusal): Promise<boolean> {
-    return !isCertificateRefusal(refusal.code) && this.#isRefusalProven(refusal) && (await this.completeLeave());
-  }
-
-  /** It is tried again with the next refusal. Until then nothing is brought about on the machine, and it is not put back either. */
-  async #leaveRemoved(): Promise<boolean> {
-    this.#isRemoved = true;
-    if (this.#wipesInProgress > 0 || !(await this.onRemoved())) return false;
-    try {
-      await this.#save({ ...this.#identity, leaving: REMOVED.code, left: true });
-    } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      this.#reportRefusal({ code: error.code, message: error.message });
-      return false;
-    }
-    return this.completeLeave();
-  }
-
-  /** It is one of the fleet: what was said of its removal is over. */
-  #clearRemoved(): void {
-    if (!this.#isRemoved) return;
-    this.#isRemoved = false;
-    this.onLeaveReverted();
-  }
-
-  /** It was brought back before the server had the report that it is wiped: it is in the fleet as before. False when it is not yet. */
-  async revertLeave(): Promise<boolean> {
-    // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
-    if (this.#wipesInProgress > 0) return false;
-    mark('leave-reverted');
-    const { leaving: _, ...identity } = this.#identity;
-    try {
-      await this.#save(identity);
-    } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      this.#reportRefusal({ code: error.code, message: error.message });
-      return false;
-    }
-    this.onLeaveReverted();
-    return true;
+    return (
+      !isCertificateRefusal(refusal.code) && this.#origin.isRefusalProven(refusal) && (await this.departure.complete())
+    );
   }
 
   /** Joins unless it has. Ends when it is in, or when `signal` is aborted. */
   async join(signal: AbortSignal): Promise<void> {
     const backoff = new Backoff(this.#ports);
-    while ((this.#identity.current === undefined || this.#hasLeft) && !signal.aborted) {
+    while ((this.#identity.current === undefined || this.departure.hasLeft) && !signal.aborted) {
       if (!(await this.#tryJoin())) await backoff.wait(signal);
     }
   }
@@ -261,16 +139,13 @@ export class Membership {
   async updateTrust(controlPlane: SignedText | undefined, via: string): Promise<void> {
     const { current } = this.#identity;
     if (current === undefined) return;
-    const { verify, log } = this.#ports;
-    const trust = updateTrust(current.trust, controlPlane, {
-      isAuthenticated: this.#ports.link.isAuthenticated(via),
-      verify,
-    });
+    const trust = updateTrust(current.trust, controlPlane, this.#origin.provenanceOf(via));
     if (trust === undefined || trust === current.trust) return;
     this.#certificates.noteRotation(trust.serial);
     try {
       await this.#save({ ...this.#identity, current: { ...current, trust } });
-      log.info({ serial: trust.serial, servers: trust.servers }, 'keys or servers of the control plane changed');
+      const { serial, servers } = trust;
+      this.#ports.log.info({ serial, servers }, 'keys or servers of the control plane changed');
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       this.#reportRefusal({ code: error.code, message: error.message });
@@ -278,48 +153,26 @@ export class Membership {
   }
 
   /** Whether a view is of the control plane; says so when it is not, or when that cannot be told. */
-  authenticateView({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
-    const { current } = this.#identity;
-    if (current === undefined) return 'not-authentic';
-    const authenticity = authenticateView(current.trust, {
-      ...this.#provenanceOf(via),
-      token: current.token,
-      signed: statement,
-      view,
-      digest: () => digestOf({ host: view.host, parts: view.parts, tasks: view.tasks }),
-    });
-    this.#authenticity.reportView(authenticity, via);
-    return authenticity;
-  }
-
-  #provenanceOf(via: string): Provenance {
-    const { link, verify } = this.#ports;
-    return { isAuthenticated: link.isAuthenticated(via), verify };
-  }
-
-  #isRefusalProven({ code, statement, via }: ServerRefusal): boolean {
-    const { current } = this.#identity;
-    if (current === undefined) return false;
-    const { host, token, trust } = current;
-    return isRefusalAuthentic(trust, { ...this.#provenanceOf(via), host, token, code, signed: statement });
+  authenticateView(answer: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
+    return this.#origin.authenticateView(answer, via);
   }
 
   onAccepted(): void {
     this.#refusal = undefined;
     this.#certificates.onAccepted();
-    this.#clearRemoved();
+    this.departure.clearRemoved();
   }
 
   /** The credential was refused. Only another join token than the one it came of can mend that. */
   async onRefused(why: ServerRefusal): Promise<void> {
     const isCertificate = isCertificateRefusal(why.code);
-    const isProven = this.#isRefusalProven(why);
-    if (isProven && !isCertificate && (await this.completeLeave())) return;
+    const isProven = this.#origin.isRefusalProven(why);
+    if (isProven && !isCertificate && (await this.departure.complete())) return;
     this.#reportRefusal(why);
     if (isCertificate) this.#certificates.onRefused();
     if (why.code === REMOVED.code) {
-      if (!isProven) this.#authenticity.reportRemoval(why.via);
-      else if (await this.#leaveRemoved()) return;
+      if (!isProven) this.#origin.reportRemoval(why.via);
+      else if (await this.departure.leaveRemoved()) return;
     }
     const joinToken = await this.#options.joinToken();
     if (joinToken === undefined || tokenIdIn(joinToken) === this.#identity.current?.joinToken) return;
@@ -330,11 +183,11 @@ export class Membership {
     const joinToken = await this.#options.joinToken();
     const id = joinToken === undefined ? undefined : tokenIdIn(joinToken);
     if (joinToken === undefined || id === undefined) {
-      if (!this.#hasLeft) this.#reportRefusal({ code: 'no-join-token', message: NO_JOIN_TOKEN });
+      if (!this.departure.hasLeft) this.#reportRefusal({ code: 'no-join-token', message: NO_JOIN_TOKEN });
       return false;
     }
     // A host that has left is quiet: the token that it came with once is no reason to come again.
-    if (this.#hasLeft && id === this.#identity.current?.joinToken) return false;
+    if (this.departure.hasLeft && id === this.#identity.current?.joinToken) return false;
     try {
       return await this.#joinWith(joinToken, id);
     } catch (error) {
@@ -373,8 +226,8 @@ export class Membership {
     this.#certificates.noteRotation(trust?.serial);
     if (trust === undefined) log.warn({ server: said.via }, NO_KEY);
     this.#refusal = undefined;
-    this.#authenticity.clear();
-    this.#clearRemoved();
+    this.#origin.clear();
+    this.departure.clearRemoved();
     log.info({ host }, 'joined the fleet');
     return true;
   }

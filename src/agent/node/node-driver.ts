@@ -1,5 +1,6 @@
 // The machine that an agent drives: its switch, its instance runtime, and what it does for tasks, by their kind. It brings the switch to
 // its view, and never touches what the fleet does not know: that is reported.
+import { composeTaskHandlers, type NodeModule } from '../../composition/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import {
   readDataplaneView,
@@ -12,7 +13,7 @@ import {
 } from '../../dataplane/index.ts';
 import type { ReportedCondition } from '../../hosts/index.ts';
 import type { HostNetwork } from '../../network/index.ts';
-import type { Task } from '../../operations/index.ts';
+import type { Task, TaskFence, TaskHandler, TaskHandlers, TaskResult } from '../../operations/index.ts';
 import { digestOf } from '../protocol/digest.ts';
 import type { InstanceRuntime, RuntimeView } from './instances/instance-runtime.ts';
 import { InstanceTasks } from './instances/instance-tasks.ts';
@@ -20,15 +21,7 @@ import { INSTANCE_TASKS } from './instances/instance-task-args.ts';
 import { readRuntimeView } from './instances/runtime-view.ts';
 import { STRAYS_MAX, type View } from '../protocol/messages.ts';
 import type { PacketResponder } from './switch/packet-responder.ts';
-import {
-  DiskFailed,
-  StateDamaged,
-  type ApplyResult,
-  type TaskFence,
-  type Inspection,
-  type LocalDriver,
-  type TaskResult,
-} from './ports.ts';
+import { DiskFailed, StateDamaged, type ApplyResult, type Inspection, type LocalDriver } from './ports.ts';
 import { SwitchReconciler } from './switch/switch-reconciler.ts';
 
 /** Enough to know where to look. */
@@ -36,16 +29,14 @@ const STRAYS_REPORTED_MAX = 20;
 /** What kept one from being opened mostly keeps all of them. */
 const BFD_PORTS_NAMED_MAX = 3;
 
-/** Carries out one task. It may be called again for the same task after a crash, and answers the same then. */
-export type TaskHandler = (task: Task, fence: TaskFence) => TaskResult | Promise<TaskResult>;
-export type TaskHandlers = Readonly<Record<string, TaskHandler>>;
-
 export interface NodeDriverOptions<R extends InstanceRuntime = InstanceRuntime> {
   readonly clock: Clock;
   readonly runtime: R;
   readonly facts?: Readonly<Record<string, unknown>>;
-  /** Tasks of other kinds, or instead of the node's own, by kind. */
-  readonly taskHandlers?: TaskHandlers | undefined;
+  /** What it does for other modules than the agent. */
+  readonly modules?: readonly NodeModule[] | undefined;
+  /** What keeps this machine from being a host, before it joins; nothing by default. Asked each time: a machine can be mended. */
+  readonly preflight?: (() => readonly string[] | Promise<readonly string[]>) | undefined;
   /** Called before another view is applied; why it cannot be applied now. */
   readonly beforeApply?: ((signal: AbortSignal) => Promise<readonly string[]>) | undefined;
   /** The host's own access to networks, for hosts that make or bind ports themselves. */
@@ -74,16 +65,18 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     this.#options = options;
     this.#switchReconciler =
       options.switch === undefined ? undefined : new SwitchReconciler(options.switch, options.responder?.environment);
-    const instanceTasks = new InstanceTasks(options);
-    this.#taskHandlers = new Map<string, TaskHandler>([
-      ...INSTANCE_TASKS.map((kind): [string, TaskHandler] => [
-        kind,
-        (task, fence) => instanceTasks.perform(task, fence),
-      ]),
-      ['leave', (task) => this.#leave(task)],
-      ['preflight', () => ({ outcome: 'done' })],
-      ...Object.entries(options.taskHandlers ?? {}),
-    ]);
+    const own: NodeModule = { name: 'agent', taskHandlers: () => this.#ownTaskHandlers() };
+    this.#taskHandlers = composeTaskHandlers([own, ...(options.modules ?? [])], options);
+  }
+
+  #ownTaskHandlers(): TaskHandlers {
+    const instanceTasks = new InstanceTasks(this.#options);
+    const perform: TaskHandler = (task, fence) => instanceTasks.perform(task, fence);
+    return {
+      ...Object.fromEntries(INSTANCE_TASKS.map((kind) => [kind, perform])),
+      leave: (task) => this.#leave(task),
+      preflight: () => this.#preflight(),
+    };
   }
 
   /** How often the machine was really changed. */
@@ -148,6 +141,11 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
 
   async hasConverged(view: View): Promise<boolean> {
     return (await this.#switchReconciler?.hasConverged(view)) ?? true;
+  }
+
+  async #preflight(): Promise<TaskResult> {
+    const problems = (await this.#options.preflight?.()) ?? [];
+    return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
   }
 
   /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */

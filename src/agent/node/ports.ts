@@ -3,7 +3,7 @@
 import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.ts';
 import type { ReportedCondition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
-import type { Log, Task } from '../../operations/index.ts';
+import type { Log, Task, TaskFence, TaskResult } from '../../operations/index.ts';
 import type { KeyPair, Reply, Session, Verify } from '../../link/index.ts';
 import type {
   CollectRequest,
@@ -18,7 +18,6 @@ import type {
   Observations,
   ObservationsResponse,
   RenewalRequest,
-  Stamp,
   UnreadyService,
   View,
   ViewResponse,
@@ -91,22 +90,6 @@ export type ApplyResult =
   | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
   /** Not converged on the view yet, and this is why. It is tried again. */
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
-
-export interface TaskResult {
-  readonly outcome: 'done' | 'failed';
-  readonly problems?: readonly string[];
-  readonly facts?: Readonly<Record<string, unknown>>;
-}
-
-/** What an effect on the machine is given beside its order: the lease under which it was ordered, and its deadline. */
-export interface TaskFence {
-  readonly stamp: Stamp;
-  /** The host that this machine is. */
-  readonly host: string;
-  /** What the agent on it knows: it does nothing that was learnt later. */
-  readonly serviceVersion: number;
-  readonly signal: AbortSignal;
-}
 
 /** The machine. Level-triggered, and repeating a call is a no-op. It answers with failures; what it throws is a bug. */
 export interface LocalDriver {

@@ -1,11 +1,11 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is reported, and is removed when the task is not in the view any more: then no operation waits for it.
-import { shortenText, type Task, type TaskAnswer } from '../../operations/index.ts';
+import { shortenText, type Task, type TaskAnswer, type TaskFence, type TaskResult } from '../../operations/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
 import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type Stamp, type View } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts, type TaskResult } from './ports.ts';
+import { DiskFailed, type AgentPorts } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;
@@ -79,7 +79,7 @@ export class TaskRunner {
     const wanted = new Set(view.tasks.map((task) => task.id));
     for (const task of [...this.#answers.keys()]) {
       // Whether a host that is wiped has left or stays is for the server to say.
-      if (wanted.has(task) || task === this.#parts.membership.leaveTask) continue;
+      if (wanted.has(task) || task === this.#parts.membership.departure.task) continue;
       this.#answers.delete(task);
       this.#delivered.delete(task);
     }
@@ -87,10 +87,10 @@ export class TaskRunner {
 
   /** Its answer did not outlive a crash, and its task is not in the view any more. */
   async #revertLeaveUnlessRequested({ tasks }: View): Promise<void> {
-    const { membership } = this.#parts;
-    const task = membership.leaveTask;
+    const { departure } = this.#parts.membership;
+    const { task } = departure;
     if (task === undefined || this.#isStarted(task) || tasks.some(({ id }) => id === task)) return;
-    await membership.revertLeave();
+    await departure.revert();
   }
 
   #startDue(view: View, signal: AbortSignal): void {
@@ -117,26 +117,26 @@ export class TaskRunner {
   }
 
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
-  async #leave(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
-    const { membership } = this.#parts;
+  async #leave(task: Task, fence: TaskFence): Promise<TaskResult> {
+    const { departure } = this.#parts.membership;
     // Whoever answers in a server's place would take the host out of service.
     if (!this.#parts.isViewVerified()) {
       const { code, message } = LEAVE_UNVERIFIED;
       this.#ports.log.warn({ code, task: task.id }, message);
       return { outcome: 'failed', problems: [message] };
     }
-    membership.beginWipe();
+    departure.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
-      membership.abandonWipe();
+      departure.abandonWipe();
       return performed;
     }
     try {
-      await membership.recordWiped(task.id);
+      await departure.recordWiped(task.id);
       return performed;
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
-      membership.abandonWipe();
+      departure.abandonWipe();
       return { outcome: 'failed', problems: [error.message] };
     }
   }
@@ -151,7 +151,7 @@ export class TaskRunner {
     return outcome === 'done' && !signal.aborted;
   }
 
-  async #tryPerform(task: Task, fence: Parameters<AgentPorts['driver']['perform']>[1]): Promise<TaskResult> {
+  async #tryPerform(task: Task, fence: TaskFence): Promise<TaskResult> {
     try {
       return await this.#ports.driver.perform(task, fence);
     } catch (error) {
@@ -194,12 +194,12 @@ export class TaskRunner {
   }
 
   async #markDelivered(task: string, result: 'recorded' | 'stale'): Promise<void> {
-    const { membership } = this.#parts;
+    const { departure } = this.#parts.membership;
     // The task to leave is gone and its heartbeats are accepted: it was brought back, unless it is being removed.
-    const stays = result === 'stale' && task === membership.leaveTask && !isBeingRemoved(this.#parts.view());
-    if (stays && !(await membership.revertLeave())) return;
+    const stays = result === 'stale' && task === departure.task && !isBeingRemoved(this.#parts.view());
+    if (stays && !(await departure.revert())) return;
     this.#delivered.add(task);
-    if (!stays) await membership.completeLeave(task);
+    if (!stays) await departure.complete(task);
   }
 }
 

@@ -35,6 +35,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
     store: { readView: () => Promise.resolve(kept) },
     membership: {
       credential: () => 'secret',
+      departure: { isLeaving: false },
       current: { host: 'c1', token: 't' },
       updateTrust: () => Promise.resolve(),
       authenticateView: () => 'authentic',
@@ -45,7 +46,8 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
   await viewer.load();
   expect(viewer.isConfirmed).toBe(false);
   await viewer.run(stop.signal);
-  expect(asks).toEqual([{}, { digest: 'd30', leaseEpoch: 3 }]);
+  const words = 'glossary';
+  expect(asks).toEqual([{ words }, { digest: 'd30', leaseEpoch: 3, words }]);
   expect({ confirmed: viewer.isConfirmed, refused: viewer.refusedView, taken }).toEqual({
     confirmed: true,
     refused: undefined,

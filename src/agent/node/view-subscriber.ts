@@ -56,7 +56,7 @@ export class ViewSubscriber {
   /** Of a host that was told to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
   async load(): Promise<void> {
     const { membership, store } = this.#parts;
-    if (membership.isLeaving) return;
+    if (membership.departure.isLeaving) return;
     const stored = await store.readView();
     if (stored?.token === membership.current?.token) this.#accepted = stored;
   }
@@ -81,9 +81,10 @@ export class ViewSubscriber {
   }
 
   #composeRequest(isResumed: boolean): ViewRequest {
-    if (!isResumed || this.#accepted === undefined || this.#lacksProof) return {};
+    const words = 'glossary';
+    if (!isResumed || this.#accepted === undefined || this.#lacksProof) return { words };
     const { digest, stamp } = this.#accepted.view;
-    return { digest, leaseEpoch: stamp.leaseEpoch };
+    return { digest, leaseEpoch: stamp.leaseEpoch, words };
   }
 
   async #take(answer: ViewResponse, via: string): Promise<PollOutcome> {

@@ -171,7 +171,11 @@ export const VIEW_REQUEST = strictObject({
   leaseEpoch: Type.Optional(Type.Integer({ minimum: 0 })),
   waitMs: Type.Optional(Type.Integer({ minimum: 0, maximum: VIEW_WAIT_MAX_MS })),
 });
-export type ViewRequest = Static<typeof VIEW_REQUEST>;
+/** The words of a view. `glossary`: those of today. `former`: those of 0.1.0. */
+export type ViewWords = 'glossary' | 'former';
+
+/** With the words that the agent knows: over HTTP they are in the media type that it accepts (view-words.ts). */
+export type ViewRequest = Static<typeof VIEW_REQUEST> & { readonly words?: ViewWords };
 
 export const VIEW_RESPONSE = Type.Object({
   kind: Type.Enum(['view', 'unchanged']),
@@ -226,7 +230,7 @@ export const NOT_COPIED_NOW = 'not-copied-now';
 const CONNTRACK_COPY_FIELDS = {
   service: Type.String({ minLength: 1, maxLength: 300 }),
   operation: Type.String({ minLength: 1, maxLength: 300 }),
-  /** By the words of the wire, or by those of the program. */
+  /** By the words of 0.1.0, or by those of today. */
   phase: Type.Enum(['seeding', 'reseeding', 'syncing', 'resyncing']),
 };
 const CONNTRACK_COPY = strictObject(CONNTRACK_COPY_FIELDS);

@@ -110,7 +110,7 @@ describe('the gateway', () => {
       expect(liveness.lastHeartbeatMs('c1')).toBe(clock.nowMs());
       expect(gateway.hasConverged('c1', journal.fleet.revision)).toBe(true);
     }
-    expect(gateway.reportOf('c1')?.baseline).toBeDefined();
+    expect(gateway.reports.get('c1')?.baseline).toBeDefined();
     answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
     const lastHeartbeatMs = liveness.lastHeartbeatMs('c1');
     await clock.pass(5000);
@@ -164,10 +164,10 @@ describe('the gateway', () => {
     const report = { facts: {}, strays: [], problems: [], [field]: ['c3'] };
     gateway.heartbeat(c1, { serviceVersion: 4, report });
     await clock.until('it is up', () => plane.host('c1')?.connection.state === 'up');
-    expect([gateway.bfdStatus('c1', 'c2'), gateway.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
-    expect([gateway.countBfdDown('c2'), gateway.countBfdDown('c3')]).toEqual([0, 1]);
+    expect([gateway.reports.bfdStatus('c1', 'c2'), gateway.reports.bfdStatus('c1', 'c3')]).toEqual(['up', 'down']);
+    expect([gateway.reports.countBfdDown('c2'), gateway.reports.countBfdDown('c3')]).toEqual([0, 1]);
     await clock.until('it is silent', () => plane.host('c1')?.connection.state !== 'up');
-    expect(gateway.bfdStatus('c1', 'c2')).toBeUndefined();
+    expect(gateway.reports.bfdStatus('c1', 'c2')).toBeUndefined();
   });
 
   test('wakes-only-the-host-whose-view-changed', async () => {
@@ -208,12 +208,12 @@ describe('the gateway', () => {
   test('says-who-decides-to-those-who-wait-when-the-lease-goes-and-forgets-what-it-was-told', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     gateway.heartbeat(identities[0]!, { serviceVersion: 0, report: { facts: {}, strays: [], problems: [] } });
-    expect(gateway.reportOf('c1')).toBeDefined();
+    expect(gateway.reports.get('c1')).toBeDefined();
     const waiting = gateway.view(identities[0]!, await requestHavingView(gateway, identities[0]!));
     plane.leader.journal.stepDown();
     await clock.pass(1000);
     expect(await waiting).toMatchObject({ kind: 'elsewhere' });
-    expect(gateway.reportOf('c1')).toBeUndefined();
+    expect(gateway.reports.get('c1')).toBeUndefined();
     expect(gateway.heartbeat(identities[0]!, { serviceVersion: 0 })).toMatchObject({ kind: 'elsewhere' });
     expect(await gateway.join('whatever', { secret: SECRET })).toMatchObject({ kind: 'elsewhere' });
   });

@@ -1,7 +1,6 @@
 // The lease holder's end of the link: agents join, send heartbeats, get their views and report results here. It decides nothing itself and
 // keeps nothing that the next holder would miss; without the lease it only names the holder.
 import { secretText, TOKEN, tokenIdIn, type Token, type TokenId } from '../../access/index.ts';
-import type { PeerBfdStatus } from '../../election/index.ts';
 import type { AppliedChange, Refusal } from '../../fleet/index.ts';
 import { findHost, HOST, type Host } from '../../hosts/index.ts';
 import { NotHolder, type Decision } from '../../journal/index.ts';
@@ -14,46 +13,38 @@ import {
   type AgentIdentity,
 } from './admission.ts';
 import { AffectedHosts } from './affected-hosts.ts';
-import { readConvergence, type Convergence } from './convergence.ts';
+import { AgentReports } from './agent-reports.ts';
+import { readConvergence } from './convergence.ts';
 import { agentName, credentialId, joinAgent, type JoinCommand } from './decide.ts';
 import { ConntrackRelay } from './conntrack-relay.ts';
 import { recordObservation } from './observations.ts';
 import { REPORT_KNOWN, REPORT_WANTED } from './heartbeat-response.ts';
 import { ReportRecorder } from './report-recorder.ts';
-import {
-  VIEW_WAIT_MAX_MS,
-  type CollectRequest,
-  type CollectResponse,
-  type DepositRequest,
-  type DepositResponse,
-  type HeartbeatResponse,
-  type Heartbeat,
-  type JoinRequest,
-  type JoinResponse,
-  type Observations,
-  type ObservationsResponse,
-  type HostReport,
-  type View,
-  type ViewResponse,
-  type ViewRequest,
+import type {
+  CollectRequest,
+  CollectResponse,
+  DepositRequest,
+  DepositResponse,
+  HeartbeatResponse,
+  Heartbeat,
+  JoinRequest,
+  JoinResponse,
+  Observations,
+  ObservationsResponse,
+  ViewResponse,
+  ViewRequest,
 } from '../protocol/messages.ts';
 import { reportFromWire } from '../protocol/report-words.ts';
 import type { Reply } from '../../link/index.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
 import { SharedCredentials } from './shared-credentials.ts';
-import { affectedHosts, isOutdated } from './compose-view.ts';
+import { affectedHosts } from './compose-view.ts';
 import { ViewComposer } from './view-composer.ts';
-import { BfdDownIndex } from './bfd-down-index.ts';
-import { isRepeat, toBaseline, type HeartbeatBaseline } from './heartbeat-dedup.ts';
+import { ViewDelivery } from './view-delivery.ts';
+import { isRepeat, toBaseline } from './heartbeat-dedup.ts';
 import { StatementIssuer } from './statement-issuer.ts';
 import { LongPollWaiters } from './long-poll-waiters.ts';
 import { TaskFactsRelay } from './task-facts-relay.ts';
-
-/** The last report of a host's agent. In memory only: the next holder requests it again. */
-export interface AgentReport extends Convergence {
-  readonly report?: HostReport | undefined;
-  readonly baseline?: HeartbeatBaseline | undefined;
-}
 
 /** Expired waits are ended a few at a time: a thousand answers at once would delay all other agents. */
 const INTERVAL_MS = 50;
@@ -62,16 +53,14 @@ export class AgentGateway {
   readonly #options: AgentGatewayOptions;
   readonly statements: StatementIssuer;
   readonly #waiters = new LongPollWaiters();
-  readonly #agentReports = new Map<string, AgentReport>();
+  /** What agents have reported last. */
+  readonly reports: AgentReports;
   readonly #views: ViewComposer;
-  /** The view that was last sent to each host. */
-  readonly #sentViews = new Map<string, Pick<View, 'digest' | 'stamp'>>();
+  readonly #delivery: ViewDelivery;
   readonly #reportRecorder: ReportRecorder;
   readonly #conntrackRelay: ConntrackRelay;
   readonly #factsRelay: TaskFactsRelay;
-  readonly #bfdDown = new BfdDownIndex();
   readonly shared = new SharedCredentials();
-  readonly #convergenceListeners = new Set<(host: string) => void>();
   /** Whose waiters are to be woken. */
   readonly #affected: AffectedHosts;
   #epoch: number | undefined;
@@ -85,6 +74,13 @@ export class AgentGateway {
     this.#factsRelay = new TaskFactsRelay(options.source.kinds);
     this.#affected = new AffectedHosts(options.clock, (host) => this.#waiters.wake(host));
     this.#views = new ViewComposer({ ...options, source: { ...options.source, relay: this.#factsRelay } });
+    this.reports = new AgentReports(options.journal.fleet);
+    this.#delivery = new ViewDelivery({
+      ...options,
+      ...{ views: this.#views, waiters: this.#waiters, statements: this.statements, reports: this.reports },
+      denialOf: (identity) => this.denialOf(identity),
+      redirect: () => this.#redirect(),
+    });
   }
 
   /** How many agents wait for their view to change. */
@@ -92,59 +88,9 @@ export class AgentGateway {
     return this.#waiters.size;
   }
 
-  reportOf(host: string): AgentReport | undefined {
-    return this.#agentReports.get(host);
-  }
-
-  /** The BFD state between an observing agent and another host. */
-  bfdStatus(listener: string, host: string): PeerBfdStatus {
-    // The report of an agent that is silent itself is out of date.
-    const isUp = findHost(this.#options.journal.fleet, listener)?.doc.connection.state === 'up';
-    const bfdDownPeers = this.#agentReports.get(listener)?.report?.bfdDownPeers;
-    if (!isUp || bfdDownPeers === undefined) return undefined;
-    return bfdDownPeers.includes(host) ? 'down' : 'up';
-  }
-
-  countBfdDown(host: string): number {
-    return this.#bfdDown.countDown(host);
-  }
-
-  /** Calls at once when BFD to a host goes down or up at some observer. */
-  onBfdChange(listener: (host: string) => void): () => void {
-    return this.#bfdDown.onChange(listener);
-  }
-
-  /** Calls whenever a host has converged on another view than before. */
-  onConvergence(listener: (host: string) => void): () => void {
-    this.#convergenceListeners.add(listener);
-    return () => this.#convergenceListeners.delete(listener);
-  }
-
   /** Whether a host has applied a view that was composed at or after a revision, or an equal one. */
   hasConverged(host: string, revision: number, serviceVersion = 0): boolean {
-    const { journal } = this.#options;
-    const applied = this.#lacksLease() ? undefined : this.#agentReports.get(host)?.applied;
-    if (applied === undefined) return false;
-    if ((findHost(journal.fleet, host)?.doc.serviceVersion ?? 0) < serviceVersion) return false;
-    const holds = this.#views.isValidAt(host, applied, revision);
-    if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
-    const view = this.#views.compose(host);
-    if (!(view instanceof Promise)) return view?.digest === applied;
-    // A view as large as the fleet takes a while: a poll of the host is answered when it is there.
-    view.then(
-      () => this.#announceConvergence(host),
-      (err: unknown) => this.#options.log.error({ err, host }, 'the view of a host could not be composed'),
-    );
-    return false;
-  }
-
-  /** Why a converged host cannot provide a service yet; undefined when it can. */
-  unreadinessOf(host: string, service: string): string | undefined {
-    return this.#agentReports.get(host)?.unready?.get(service);
-  }
-
-  #announceConvergence(host: string): void {
-    for (const listener of this.#convergenceListeners) listener(host);
+    return !this.#lacksLease() && this.#delivery.hasConverged(host, revision, serviceVersion);
   }
 
   /** Wakes waiting agents until `signal` is aborted; then all waits are ended. */
@@ -175,11 +121,10 @@ export class AgentGateway {
     const epoch = this.#options.journal.fence?.epoch;
     if (epoch === this.#epoch) return;
     this.#epoch = epoch;
-    this.#agentReports.clear();
-    this.#sentViews.clear();
+    this.reports.clear();
+    this.#delivery.clear();
     this.#conntrackRelay.clear();
     this.#factsRelay.clear();
-    this.#bfdDown.clear();
     this.shared.clear();
     this.#reportRecorder.reset();
     this.#reset();
@@ -221,9 +166,8 @@ export class AgentGateway {
     const isRemoved = after === undefined || (after.doc as Host).state === 'removed';
     const id = (after ?? before)?.id ?? '';
     if (!isRemoved) return;
-    this.#agentReports.delete(id);
-    this.#sentViews.delete(id);
-    this.#bfdDown.update(id, []);
+    this.reports.forget(id);
+    this.#delivery.forget(id);
     this.#views.forget(id);
   }
 
@@ -291,7 +235,7 @@ export class AgentGateway {
     if (this.#lacksLease()) return this.#redirect();
     const { host } = identity;
     const stored = findHost(journal.fleet, host);
-    const agentReport = this.#agentReports.get(host);
+    const agentReport = this.reports.get(host);
     if (agentReport?.baseline !== undefined && isRepeat(agentReport.baseline, identity.token, beat, stored)) {
       liveness.recordHeartbeat(host, true);
       return agentReport.report === undefined ? REPORT_WANTED : REPORT_KNOWN;
@@ -303,55 +247,16 @@ export class AgentGateway {
     liveness.recordHeartbeat(host, isUp);
     const report = beat.report === undefined ? agentReport?.report : reportFromWire(beat.report);
     const isNew = stored === undefined || this.#reportRecorder.record(identity, stored.doc, { beat, report });
-    const sentRevision = this.#sentViews.get(host)?.stamp.revision ?? 0;
+    const sentRevision = this.#delivery.sentRevision(host);
     const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: agentReport, sentRevision });
     const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
-    this.#agentReports.set(host, { applied, unready, report, baseline });
-    if (agentReport?.report !== report) this.#bfdDown.update(host, report?.bfdDownPeers ?? []);
-    if (agentReport?.applied !== applied || agentReport?.unready !== unready) this.#announceConvergence(host);
+    this.reports.record(host, { applied, unready, report, baseline });
     return report === undefined ? REPORT_WANTED : REPORT_KNOWN;
   }
 
   /** The view, as soon as it differs from the one that the agent has. */
-  async view(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
-    const { clock } = this.#options;
-    const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
-    for (;;) {
-      if (this.#lacksLease()) return this.#redirect();
-      const refusal = this.#denyUnlessAdmitted(identity);
-      if (refusal !== undefined) return toRefusedReply(refusal);
-      // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
-      const { digest = ask.digest } = this.#sentViews.get(identity.host) ?? {};
-      if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {
-        const composed = this.#views.compose(identity.host);
-        const view = composed instanceof Promise ? await composed : composed;
-        const denial = composed instanceof Promise ? this.denialOf(identity) : undefined;
-        if (denial !== undefined) return denial;
-        if (view === undefined) return this.#redirect();
-        if (isOutdated(ask, view) || digest !== ask.digest) return this.#sendView(view, identity);
-      }
-      if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
-      if ((await this.#waiters.wait(identity.host, untilMs)) === 'expired') return this.#replyUnchanged();
-    }
-  }
-
-  /** The agent has the view that would be composed: the case of nearly every poll. */
-  #hasCurrentView(host: string, { digest, leaseEpoch }: ViewRequest): boolean {
-    if (digest === undefined || leaseEpoch !== this.#epoch) return false;
-    return this.#views.isCurrent(host, digest);
-  }
-
-  /** From here on it is applying this view: what it reported as applied before says nothing about it. */
-  #sendView(view: View, { token }: AgentIdentity): Reply<ViewResponse> {
-    this.#sentViews.set(view.host, { digest: view.digest, stamp: view.stamp });
-    const agentReport = this.#agentReports.get(view.host);
-    if (agentReport?.applied !== undefined && agentReport.applied !== view.digest)
-      this.#agentReports.set(view.host, { ...agentReport, applied: undefined, baseline: undefined });
-    return { kind: 'answer', answer: this.statements.viewResponse(view, token) };
-  }
-
-  #replyUnchanged(): Reply<ViewResponse> {
-    return { kind: 'answer', answer: this.statements.unchangedResponse() };
+  view(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
+    return this.#delivery.deliver(identity, ask);
   }
 
   /** Results of tasks. Each counts by itself: one that cannot be recorded now does not delay the others. */

@@ -1,5 +1,5 @@
 // The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet and of what is
-// relayed between tasks, so that every holder composes the same view; it must never depend on who asked or when.
+// relayed between tasks, so that every holder composes the same view; it must never depend on when it was asked for, and on who asked only in its words.
 import { finish, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {
@@ -13,7 +13,8 @@ import {
   type TaskFacts,
 } from '../../operations/index.ts';
 import { digestInSteps, digestOf } from '../protocol/digest.ts';
-import type { Stamp, View, ViewRequest } from '../protocol/messages.ts';
+import type { Stamp, View, ViewRequest, ViewWords } from '../protocol/messages.ts';
+import { partsToWire } from '../protocol/view-words.ts';
 
 export interface ViewSource {
   readonly parts: readonly ViewPart[];
@@ -22,8 +23,10 @@ export interface ViewSource {
   readonly relay?: { factsFor(item: string): TaskFacts | undefined };
 }
 
-/** The journal that the fleet is a projection of, and the lease epoch under which the view is sent. */
-export type Authority = Omit<Stamp, 'revision'>;
+/** The journal that the fleet is a projection of, the lease epoch under which the view is sent, and the words that its agent knows: today's unless said. */
+export interface Authority extends Omit<Stamp, 'revision'> {
+  readonly words?: ViewWords;
+}
 
 export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
   return finish(composeViewInSteps(fleet, source, host, authority));
@@ -34,10 +37,10 @@ export function* composeViewInSteps(
   fleet: FleetReader,
   source: ViewSource,
   host: string,
-  { journalId, leaseEpoch }: Authority,
+  { journalId, leaseEpoch, words = 'glossary' }: Authority,
 ): Steps<View> {
   const stamp = { journalId, leaseEpoch, revision: fleet.revision };
-  const parts = yield* partsInSteps(fleet, source.parts, host);
+  const parts = partsToWire(yield* partsInSteps(fleet, source.parts, host), words);
   const tasks = tasksOf(fleet, source, host);
   const content = { host, parts, tasks };
   const digest = isLarge(parts) ? yield* digestInSteps(content) : digestOf(content);

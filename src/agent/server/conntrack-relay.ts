@@ -1,6 +1,6 @@
 // Where the two ends of a handover meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
 // memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
-import { phaseFromWire } from '../../dataplane/index.ts';
+import { readPhase } from '../../dataplane/index.ts';
 import { SERVICE, type Handover } from '../../election/index.ts';
 import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
@@ -105,7 +105,7 @@ export class ConntrackRelay {
   #findActiveHandover({ service, operation, phase }: ConntrackCopy): Handover | undefined {
     const { fleet } = this.#options.journal;
     const now = handoverOf(fleet, service);
-    return now?.operation === operation && now.phase === phaseFromWire(phase) ? now : undefined;
+    return now?.operation === operation && now.phase === readPhase(phase) ? now : undefined;
   }
 
   /** Services were changed: deposits of those that are past the phase are dropped, and their waits end. */

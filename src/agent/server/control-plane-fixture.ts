@@ -103,7 +103,7 @@ export class TestControlPlane {
       }
     });
     await journal.open();
-    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url, ...LEASE_TIMES });
+    const lease = new LeaseController({ journal, clock, log: SILENT, holder: name, url: () => url, ...LEASE_TIMES });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const liveness = new LivenessController({ journal, clock, log: SILENT });
     const source = { parts: this.#parts, kinds };

@@ -39,6 +39,7 @@ import {
   type HeartbeatResponse,
   type ViewResponse,
 } from '../protocol/messages.ts';
+import { readViewWords } from '../protocol/view-words.ts';
 import type { Reply, SignedText } from '../../link/index.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
@@ -151,7 +152,8 @@ function viewRoute(gateway: AgentGateway): Route {
     ...AT_HOLDER,
     method: 'GET',
     path: '/api/v1/agent/view',
-    about: "Get the host's view as soon as it differs from the one with this digest; long poll",
+    about:
+      "Get the host's view as soon as it differs from the one with this digest; long poll. In the words of 0.1.0, unless `application/json;words=glossary` is accepted",
     access: 'agent',
     query: VIEW_REQUEST,
     answers: {
@@ -160,13 +162,14 @@ function viewRoute(gateway: AgentGateway): Route {
         schema: VIEW_RESPONSE,
       },
     },
-    handle: async ({ query, caller }, world) => {
+    handle: async ({ query, caller, accept }, world) => {
       if (closing !== world.closing) {
         // A server that shuts down finishes its requests: idle long polls must be ended first.
         ({ closing } = world);
         world.closing.addEventListener('abort', () => gateway.close(), { once: true });
       }
-      return toAnswer(await gateway.view(toAgentIdentity(caller), query), renderViewResponse);
+      const ask = { ...query, words: readViewWords(accept) };
+      return toAnswer(await gateway.view(toAgentIdentity(caller), ask), renderViewResponse);
     },
   });
 }

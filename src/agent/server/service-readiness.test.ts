@@ -68,10 +68,10 @@ test('to-a-server-that-does-not-know-readiness-the-host-has-not-converged, until
   await world.clock.pass(20_000);
   const { gateway, journal } = world.plane.leader;
   expect(gateway.hasConverged('c2', journal.fleet.revision)).toBe(false);
-  expect(gateway.reportOf('c2')?.unready).toBeUndefined();
+  expect(gateway.reports.get('c2')?.unready).toBeUndefined();
   link.tap = (_name, pass) => pass();
   await world.clock.until('it has converged', () => gateway.hasConverged('c2', journal.fleet.revision));
-  expect(gateway.unreadinessOf('c2', NAT)).toBe(SILENT);
+  expect(gateway.reports.unreadinessOf('c2', NAT)).toBe(SILENT);
 });
 
 function withoutReadiness<R>(reply: R): R {

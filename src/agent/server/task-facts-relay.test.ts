@@ -11,9 +11,10 @@ import {
   taskId,
   type OperationKind,
   type TaskFacts,
+  type TaskHandler,
+  type TaskHandlers,
 } from '../../operations/index.ts';
 import { TestHost } from '../node/agent-fixture.ts';
-import type { TaskHandler } from '../node/node-driver.ts';
 import { TestControlPlane } from './control-plane-fixture.ts';
 
 const SECRET = 'one-time-secret';
@@ -62,9 +63,12 @@ async function worldOf(open: TaskHandler = answersWith({ line: 'c1:7000', secret
   plane.leader.journal.onCommit(({ commit, applied }) => void journal.push(JSON.stringify([commit, applied])));
   await plane.register('c1', 'c2');
   const sent: unknown[] = [];
-  const hostWith = async (name: string, taskHandlers: Readonly<Record<string, TaskHandler>>): Promise<TestHost> => {
+  const hostWith = async (name: string, taskHandlers: TaskHandlers): Promise<TestHost> => {
     const token = await plane.joinToken(name);
-    return new TestHost(plane, { joinToken: () => Promise.resolve(token), machine: { taskHandlers } });
+    return new TestHost(plane, {
+      joinToken: () => Promise.resolve(token),
+      machine: { modules: [{ name: 'test', taskHandlers: () => taskHandlers }] },
+    });
   };
   const send: TaskHandler = ({ args }) => {
     sent.push(args);

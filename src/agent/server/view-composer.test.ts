@@ -138,6 +138,25 @@ describe('the composer', () => {
     expect((await untilDone(composing)).host).toBe('c1');
   });
 
+  test('begins-anew-when-the-agent-turns-out-to-know-other-words', async () => {
+    const bfd: ViewPart = { name: 'bfd', build: () => ({ intervalMs: 100, peers: [] }), affects: () => [] };
+    const { composer, turn, untilDone } = composerOf(bfd, longPart(500));
+    const composing = composer.compose('c1') as Promise<View>;
+    await turn();
+    composer.setWords('c1', 'former');
+    const { parts, digest, host, tasks } = await untilDone(composing);
+    expect(parts).toMatchObject({ heartbeats: { everyMs: 100, peers: [] } });
+    expect(parts).not.toHaveProperty('bfd');
+    expect(digestOf({ host, parts, tasks })).toBe(digest);
+    expect(composer.isCurrent('c1', digest)).toBe(true);
+    composer.setWords('c1', 'former');
+    expect(composer.isCurrent('c1', digest)).toBe(true);
+    composer.setWords('c1', 'glossary');
+    expect(composer.isCurrent('c1', digest)).toBe(false);
+    // What it has applied in those words holds all the same.
+    expect(composer.isValidAt('c1', digest, 7)).toBe(true);
+  });
+
   test('does-not-begin-anew-for-another-host', async () => {
     const built = { steps: 0 };
     const { composer, turn, untilDone } = composerOf(longPart(500, built));
@@ -208,7 +227,7 @@ describe('the gateway with large views', () => {
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;
     const told: string[] = [];
-    gateway.onConvergence((host) => told.push(host));
+    gateway.reports.onConvergence((host) => told.push(host));
     expect(gateway.hasConverged('c1', revision)).toBe(false);
     await clock.until('it is composed', () => told.length > 0);
     expect(told).toEqual(['c1']);

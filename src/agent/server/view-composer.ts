@@ -3,7 +3,7 @@
 import { runInSlices } from '../../access/index.ts';
 import type { Steps } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
-import type { View } from '../protocol/messages.ts';
+import type { View, ViewWords } from '../protocol/messages.ts';
 import { composeViewInSteps, type ViewSource } from './compose-view.ts';
 import { ViewCache } from './view-cache.ts';
 
@@ -28,6 +28,8 @@ export class ViewComposer {
   readonly #cache = new ViewCache();
   /** Those that take several turns, by host. */
   readonly #open = new Map<string, Composition>();
+  /** Of hosts whose agents know only the former ones. */
+  readonly #formerWords = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ViewComposerOptions) {
@@ -47,6 +49,15 @@ export class ViewComposer {
   /** Whether this was a host's view at a revision or later; undefined when that requires composing. */
   isValidAt(host: string, digest: string, revision: number): boolean | undefined {
     return this.#cache.isValidAt(host, digest, revision);
+  }
+
+  /** The words that a host's agent knows. What it has applied in others holds all the same; what it is sent next is in these. */
+  setWords(host: string, words: ViewWords): void {
+    const isFormer = words === 'former';
+    if (isFormer === this.#formerWords.has(host)) return;
+    if (isFormer) this.#formerWords.add(host);
+    else this.#formerWords.delete(host);
+    this.invalidate(host);
   }
 
   /** The host's view of now, or of when it is composed. Undefined without the lease. */
@@ -73,6 +84,7 @@ export class ViewComposer {
 
   forget(host: string): void {
     this.#cache.forget(host);
+    this.#formerWords.delete(host);
   }
 
   /** Which hosts changes affect was not tracked, or the fleet is another one. */
@@ -100,7 +112,8 @@ export class ViewComposer {
       const leaseEpoch = journal.fence?.epoch;
       if (leaseEpoch === undefined) return undefined;
       state.isOutdated = false;
-      const authority = { journalId: journal.journalId, leaseEpoch };
+      const words = this.#formerWords.has(host) ? 'former' : 'glossary';
+      const authority = { journalId: journal.journalId, leaseEpoch, words } as const;
       const steps = composeViewInSteps(journal.fleet, source, host, authority);
       for (;;) {
         const { done, value } = steps.next();

@@ -8,9 +8,11 @@ import type { Action, ActionFence, ActionOutcome, Driver } from '../../operation
 export interface ConvergenceSource {
   /** Whether it applied the state of a revision, with an agent of this service version or a newer one. */
   hasConverged(host: string, revision: number, serviceVersion?: number): boolean;
-  /** Why a converged host cannot provide a service yet; undefined when it can. */
-  unreadinessOf(host: string, service: string): string | undefined;
-  onConvergence(listener: (host: string) => void): () => void;
+  readonly reports: {
+    /** Why a converged host cannot provide a service yet; undefined when it can. */
+    unreadinessOf(host: string, service: string): string | undefined;
+    onConvergence(listener: (host: string) => void): () => void;
+  };
 }
 
 /** Whether most of the host's BFD observers report it down. */
@@ -96,7 +98,7 @@ export class ViewsDriver implements Driver {
     service: string,
   ): { readonly host: string; readonly because: string } | undefined {
     for (const host of hosts) {
-      const because = this.#options.gateway.unreadinessOf(host, service);
+      const because = this.#options.gateway.reports.unreadinessOf(host, service);
       if (because !== undefined) return { host, because };
     }
     return undefined;
@@ -107,11 +109,11 @@ export class ViewsDriver implements Driver {
     const { gateway, clock, waitMs = WAIT_MS } = this.#options;
     const hasConverged = (host: string): boolean =>
       gateway.hasConverged(host, revision, serviceVersion) &&
-      (service === undefined || gateway.unreadinessOf(host, service) === undefined);
+      (service === undefined || gateway.reports.unreadinessOf(host, service) === undefined);
     const behind = new Set(hosts.filter((host) => !hasConverged(host)));
     if (behind.size === 0) return [];
     const all = new AbortController();
-    const stop = gateway.onConvergence((host) => {
+    const stop = gateway.reports.onConvergence((host) => {
       if (!behind.has(host) || !hasConverged(host)) return;
       behind.delete(host);
       if (behind.size === 0) all.abort('all have converged');

@@ -1,5 +1,7 @@
 // Simulated hosts of several versions, and machines that outlive the agents on them.
 import { expect, test } from 'vitest';
+import type { NodeModule } from '../../composition/index.ts';
+import type { TaskResult } from '../../operations/index.ts';
 import { build } from '../node/instances/instance-tasks-fixture.ts';
 import { MemoryDisk } from '../node/state/memory-disk.ts';
 import { TestControlPlane, SILENT } from '../server/control-plane-fixture.ts';
@@ -70,7 +72,7 @@ test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
     await agents.restart('c1');
     expect(agents.hypervisorOf('c1')).toBe(hypervisor);
     await clock.pass(90_000);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect(plane.leader.gateway.reports.get('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
     expect(await disks.get('c1')?.read('machine')).toContain('"i1"');
   });
 });
@@ -81,16 +83,30 @@ test('a-driver-of-ones-own-has-no-simulated-hypervisor', async () => {
   });
 });
 
-test('tasks-that-are-taken-over-come-before-the-machine-s-own', async () => {
+/** A module that answers tasks of one kind with its name. */
+const moduleFor = (name: string, kind: string): NodeModule => ({
+  name,
+  taskHandlers: ({ clock }) => ({ [kind]: ({ id }) => ({ outcome: 'done', facts: { name, id, at: clock.nowMs() } }) }),
+});
+
+test('carries-out-the-tasks-of-modules-beside-its-own', async () => {
   const clock = new VirtualClock();
-  const driver = new SimulatedNode({
-    clock,
-    taskHandlers: { build: () => ({ outcome: 'done', facts: { mine: true } }) },
-  });
+  const driver = new SimulatedNode({ clock, modules: [moduleFor('images', 'fetch'), moduleFor('pods', 'run')] });
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
   const fence = { stamp, host: 'c1', serviceVersion: 3, signal: new AbortController().signal };
-  expect(await driver.perform({ id: 't', kind: 'build', args: build('i1') }, fence)).toMatchObject({
-    facts: { mine: true },
-  });
-  expect(driver.hypervisor.instances).toEqual([]);
+  const perform = (kind: string, args = {}): Promise<TaskResult> =>
+    driver.perform({ id: `t-${kind}`, kind, args }, fence);
+  const at = clock.nowMs();
+  expect(await perform('fetch')).toEqual({ outcome: 'done', facts: { name: 'images', id: 't-fetch', at } });
+  expect(await perform('run')).toEqual({ outcome: 'done', facts: { name: 'pods', id: 't-run', at } });
+  expect(await perform('build', build('i1'))).toEqual({ outcome: 'done' });
+  expect(driver.hypervisor.instance('i1')?.state).toBe('running');
+  expect(await perform('dance')).toEqual({ outcome: 'failed', problems: ['this agent cannot do "dance"'] });
+});
+
+test('a-module-does-not-take-a-task-of-the-machine-over', () => {
+  const make = (kind: string): SimulatedNode =>
+    new SimulatedNode({ clock: new VirtualClock(), modules: [moduleFor('images', kind)] });
+  for (const kind of ['build', 'leave', 'preflight'])
+    expect(() => make(kind)).toThrow(`tasks of kind ${kind} are handled by agent and images`);
 });

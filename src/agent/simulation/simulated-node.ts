@@ -1,11 +1,11 @@
 // A node that is not there: an instance runtime on a simulated hypervisor, delays and faults. For the demo, the simulation and tests;
 // `muster agent --simulate` runs it as well.
 import { readDataplaneView } from '../../dataplane/index.ts';
-import type { Task } from '../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../operations/index.ts';
 import { SimulatedHypervisor, type SimulatedHypervisorOptions } from '../node/instances/simulated-hypervisor.ts';
 import { SimulatedRuntime } from '../node/instances/simulated-runtime.ts';
 import { NodeDriver, type NodeDriverOptions } from '../node/node-driver.ts';
-import type { ApplyResult, TaskFence, TaskResult } from '../node/ports.ts';
+import type { ApplyResult } from '../node/ports.ts';
 import type { UnreadyService, View } from '../protocol/messages.ts';
 
 /** Its hypervisor is made with what is said here, unless one is handed in. */
@@ -15,8 +15,6 @@ export interface SimulatedNodeOptions
   readonly hypervisor?: SimulatedHypervisor | undefined;
   /** How long everything takes, beside what a task takes by itself. */
   readonly delayMs?: number;
-  /** What preflight finds wrong; nothing by default. Asked each time: a machine can be mended. */
-  readonly preflight?: () => readonly string[];
   /** Why a view cannot be applied now; nothing by default. */
   readonly obstacles?: () => readonly string[];
   /** Why a service cannot be prepared here now; every service can by default. Other services are not held up by it. */
@@ -29,12 +27,11 @@ export class SimulatedNode extends NodeDriver<SimulatedRuntime> {
   readonly #options: SimulatedNodeOptions;
 
   constructor(options: SimulatedNodeOptions) {
-    const { clock, hypervisor = new SimulatedHypervisor(options), preflight = () => [], taskHandlers } = options;
+    const { clock, hypervisor = new SimulatedHypervisor(options) } = options;
     super({
       facts: { driver: 'simulated' },
       ...options,
       runtime: new SimulatedRuntime({ hypervisor, clock }),
-      taskHandlers: { preflight: () => toPreflightResult(preflight()), ...taskHandlers },
       beforeApply: (signal) => this.#findObstacles(signal),
     });
     this.hypervisor = hypervisor;
@@ -72,8 +69,4 @@ export class SimulatedNode extends NodeDriver<SimulatedRuntime> {
     const { clock, delayMs = 0 } = this.#options;
     if (delayMs > 0) await clock.sleep(delayMs, signal);
   }
-}
-
-function toPreflightResult(problems: readonly string[]): TaskResult {
-  return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
 }

@@ -45,6 +45,13 @@ export function ifMatchIn(headers: IncomingHttpHeaders): number | undefined {
   return Number(revision);
 }
 
+/** Of a request that changes no single resource. */
+export function demandNoIfMatch({ headers }: FastifyRequest): undefined {
+  if (ifMatchIn(headers) === undefined) return;
+  const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
+  throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
+}
+
 function badHeader(detail: string): HttpProblem {
   return new HttpProblem({ status: 400, code: 'malformed-header', detail });
 }

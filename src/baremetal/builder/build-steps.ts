@@ -137,7 +137,7 @@ function failAttempt(
   return { ...step, changes: [...step.changes, putInstance(instance, failed, nowMs)] };
 }
 
-/** The node of a failed try is free again, or given up: another one, or the end. */
+/** The node of a failed try is free again, or out of service: another one, or the end. */
 export const continueAfterTeardown: TeardownFinisher = (fleet, item, nowMs) => {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
   if (instance?.doc.state !== 'building') return { progress: endSuperseded(item, instance).progress, changes: [] };

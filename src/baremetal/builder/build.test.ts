@@ -278,7 +278,7 @@ describe('a try that fails', () => {
     expect(world.instance('db')).toMatchObject({ state: 'active', attempts: [{ nth: 1 }] });
   });
 
-  test('a-machine-that-is-not-cleaned-is-given-up, and-the-build-goes-on', async () => {
+  test('a-machine-that-is-not-cleaned-stays-out-of-service, and-the-build-goes-on', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1']);
     await world.arm({ op: 'deploy', outcome: 'failed' });
     await world.arm({ op: 'clean', outcome: 'failed', times: 3 });

@@ -1,5 +1,5 @@
 // The operation `baremetal-delete` takes an instance off its node and deletes it; `baremetal-release` does the same for a build that passed its deadline,
-// and leaves the instance in error. What is under way on the machine is waited for. The name is free when the node is clean, or given up.
+// and leaves the instance in error. What is under way on the machine is waited for. The name is free when the node is clean, or out of service.
 import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   beginInstanceOperation,
@@ -38,7 +38,7 @@ import {
 } from './teardown.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
-/** A machine that nobody acts on for long is cleaned all the same, once somebody does. */
+/** A machine that is without a manager for long is cleaned all the same, once it has one. */
 const RELEASE_DEADLINE_MS = 90 * 24 * 3600 * 1000;
 
 const STOP_STEP = 'stop';

@@ -109,7 +109,7 @@ describe('a deletion', () => {
     expect(world.alarms()).toEqual([]);
   });
 
-  test('of-a-machine-that-is-never-clean: given up with an alarm, the name is free, the node is not', async () => {
+  test('of-a-machine-that-is-never-clean: out of service with an alarm, the name is free, the node is not', async () => {
     const world = await activeWorld();
     await world.arm({ op: 'clean', outcome: 'failed', times: 99 });
     const operation = await world.delete('db');

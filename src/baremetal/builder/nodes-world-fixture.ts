@@ -3,15 +3,21 @@
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, put, SETTING, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { TestWorld, type StartedServer } from '../../hosts/world-fixture.ts';
-import { createInstances, INSTANCE, type CreateInstances, type Flavor, type Instance } from '../../instances/index.ts';
-import { Builders } from '../../instances/builder.ts';
-import { previewInstances } from '../../instances/build/create.ts';
-import { deleteInstances } from '../../instances/delete/request.ts';
-import { hostBuilder } from '../../instances/host-builder.ts';
+import {
+  Builders,
+  createInstances,
+  deleteInstances,
+  hostBuilder,
+  INSTANCE,
+  previewInstances,
+  type CreateInstances,
+  type Flavor,
+  type Instance,
+} from '../../instances/index.ts';
 import { createCommand, fixtureF, flavor, KINDS, MODELS } from '../../instances/reference-fixture.ts';
 import { PORT, type Port } from '../../network/index.ts';
 import { NetworkDriver, SimulatedNetwork, simulatedBackEnds } from '../../network/runtime.ts';
-import type { Decision } from '../../journal/index.ts';
+import type { Decision, Outcome } from '../../journal/index.ts';
 import {
   cancelOperation,
   OPERATION,
@@ -100,7 +106,7 @@ export class NodesWorld extends TestWorld {
     const inventory = new SimulatedInventory({ journal, clock, ids });
     this.#simulated = inventory;
     // An inventory that answers at once is not too late: sleeps of tests are over at once.
-    const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => new Promise<void>(() => undefined) };
+    const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => Promise.withResolvers<never>().promise };
     const network = new SimulatedNetwork({ clock, emit: () => undefined });
     const drivers = new Map<string, Driver>([
       ['network', new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials: () => true })],
@@ -268,7 +274,7 @@ export class NodesWorld extends TestWorld {
           ...{ manager: name, holder, leaseEpoch, task: id, isLeaseLive: () => true, nowMs: this.nowMs },
           ...fence,
           ...result,
-        } as never),
+        }),
     });
   }
 
@@ -298,11 +304,11 @@ export class NodesWorld extends TestWorld {
   }
 
   /** The request of a reserve task, sent by its manager; its answer to the task is not. */
-  async reserveFor({ args }: ManagerTask, manager: string) {
+  async reserveFor({ args }: ManagerTask, manager: string): Promise<Outcome<ReserveAnswer>> {
     return this.reserve({ ...(args['request'] as ReservationBody), manager });
   }
 
-  async reserve(body: ReservationBody) {
+  async reserve(body: ReservationBody): Promise<Outcome<ReserveAnswer>> {
     const request = parseReservationBody(body);
     if (!('requirements' in request)) throw new Error('the request is malformed');
     const claims = await this.#simulated?.claims();

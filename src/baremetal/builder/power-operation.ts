@@ -1,5 +1,5 @@
-// The operation `baremetal-power` switches the machine of an instance on or off, or off and on. It is accepted while nobody acts on the node, and done
-// once somebody does. The deletion of the instance waits for it.
+// The operation `baremetal-power` switches the machine of an instance on or off, or off and on. It is accepted while its node has no
+// manager, and done once it has one. The deletion of the instance waits for it.
 import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   beginInstanceOperation,

@@ -1,12 +1,11 @@
 // Requests and flavors on bare metal: what is refused, by which code, and what a preview says.
 import { describe, expect, test } from 'vitest';
-import type { CreateInstances } from '../../instances/index.ts';
+import type { CreateInstances, Flavor } from '../../instances/index.ts';
 import { flavor } from '../../instances/reference-fixture.ts';
 import { put } from '../../fleet/index.ts';
 import { network, subnet } from '../../network/network-fixture.ts';
 import { fixtureN, metal, NodesWorld } from './nodes-world-fixture.ts';
 import { flavorProblem } from './request-problem.ts';
-import type { Flavor } from '../../instances/index.ts';
 
 const GROUP = put({ name: 'group', check: () => undefined }, 'g' as never, {
   ...{ name: 'g', project: 'default', policy: 'anti-affinity', changedBy: 'x', changedAtMs: 0 },

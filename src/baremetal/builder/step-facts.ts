@@ -1,4 +1,4 @@
-// What a step on a machine has to remember: the epoch of the node when the step was recorded. Under another one somebody else may have begun it, and
+// What a step on a machine has to remember: the epoch of the node when the step was recorded. Under another one it may have been begun by another manager, and
 // whoever goes on looks at the machine first.
 import type { FleetReader, Reason } from '../../fleet/index.ts';
 import { record, wait, type PlannedStep, type RecordStep, type StoredItem } from '../../operations/index.ts';

@@ -113,7 +113,7 @@ export function planTeardown(fleet: FleetReader, teardown: Teardown): readonly P
   return planWithManager(fleet, item, node);
 }
 
-/** Somebody else has freed the node, or its inventory has taken back the claim. */
+/** The node is free already, or its inventory has taken back the claim. */
 function finishAlone(fleet: FleetReader, teardown: Teardown): readonly RecordStep[] {
   const { instance } = teardown;
   const item = fleet.get(ITEM, teardown.item.id);

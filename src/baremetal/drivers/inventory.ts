@@ -77,7 +77,7 @@ export interface Inventory {
   readonly name: InventoryName;
   /**
    * `inline`: the journal is the inventory, and a commit is the claim. `asked`: a claim is a call. `direct`: it has no endpoint for claims, and the
-   * instance is written on the node itself, if nobody else's is there.
+   * instance is written on the node itself, if it has no other.
    */
   claims(): Promise<'inline' | 'asked' | 'direct'>;
   list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;

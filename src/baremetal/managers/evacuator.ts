@@ -7,6 +7,7 @@ import {
   type Evacuation,
   type Evacuator,
   type LeavingTenants,
+  type OpenTrial,
   type PlannedEvacuation,
   type PlanSteps,
   type StartedEvacuation,
@@ -56,7 +57,8 @@ function tenantOf({ id }: StoredManager): Tenant {
   return { kind: MANAGER.name, id };
 }
 
-function* planManagers(fleet: FleetReader, leavers: readonly LeavingTenants[]): PlanSteps {
+function* planManagers(openTrial: OpenTrial, leavers: readonly LeavingTenants[]): PlanSteps {
+  const fleet = yield* openTrial();
   const leaving = new Set(leavers.flatMap(({ tenants }) => tenants.map(({ id }) => id)));
   const successor = findSuccessor(fleet, leaving);
   yield;

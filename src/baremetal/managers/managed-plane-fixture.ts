@@ -131,7 +131,7 @@ export class ManagedPlane {
     const leases = new ManagerLeases(clock);
     const gateway = new ManagerGateway({ journal, clock, kinds, leases });
     const wakeManagers = (): void => gateway.wakeAll();
-    const lease = new LeaseController({ journal, clock, log: SILENT, holder: this.id(name), url: name });
+    const lease = new LeaseController({ journal, clock, log: SILENT, holder: this.id(name), url: () => name });
     const controller = new ManagersController({ journal, clock, log: SILENT, leases, wakeManagers });
     const operations = new OperationsController({ journal, clock, kinds, drivers: new Map(), log: SILENT });
     const over = new AbortController();

@@ -95,7 +95,7 @@ export interface ReservationRequest {
   readonly manager: string;
   readonly requirements: HardwareRequirements;
   readonly project?: string;
-  /** The item of Muster's own build that asks (see `constrainToBuild`): nobody else may, for its instance. */
+  /** The item of Muster's own build that asks (see `constrainToBuild`); for its instance no other request is taken. */
   readonly build?: string;
   /** As they were written: ids or names. */
   readonly candidates?: readonly string[];

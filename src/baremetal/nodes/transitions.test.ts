@@ -263,6 +263,11 @@ describe('release', () => {
   });
 });
 
+test('from-the-moment-a-deploy-begins-there-is-data-on-the-node', () => {
+  expect(beginDeploy(stored('n1', IN_STATE.reserved), BY)).toMatchObject({ state: 'deploying', dirty: true });
+  expect(beginClean(stored('n1', IN_STATE.reserved), BY)).toMatchObject({ state: 'cleaning', dirty: true });
+});
+
 describe('faults', () => {
   test('a-deploy-that-failed-says-why-the-node-is-cleaned', () => {
     expect(beginClean(stored('n1', IN_STATE.deploying), { ...BY, fault: FAULT })).toMatchObject({ fault: FAULT });

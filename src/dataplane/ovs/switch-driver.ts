@@ -4,10 +4,8 @@ import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from './openflow/mods.ts';
 import type { PacketIn } from './openflow/replies.ts';
 import { OpenFlowClient } from './openflow/client-driver.ts';
-import { applyTransaction } from './ovsdb/apply-transaction.ts';
 import { DaemonFailure } from './transport/failures.ts';
 import type { Monitor } from './ovsdb/monitor.ts';
-import type { Operation } from './ovsdb/operation.ts';
 import { OvsdbClient } from './ovsdb/client-driver.ts';
 import {
   SwitchDown,
@@ -25,33 +23,28 @@ import {
 import { findProblem } from '../switch/state.ts';
 import { CommandRefused, UnixctlClient } from './unixctl/client-driver.ts';
 import {
-  BRIDGE_TABLES,
-  bridgeOperations,
-  findBridge,
-  DATABASE,
   EXTERNAL_NAME,
   externalPortName,
   readIdentity,
   readBridgeIds,
-  isStatusOnlyChange,
   readPluggedInterfaces,
   plugOperations,
   setUpOperations,
   tearDownOperations,
   unplugOperations,
-  type BridgePlan,
 } from './bridge.ts';
+import { BridgeDatabase, type BridgeDatabaseOptions } from './bridge-database-driver.ts';
 import { BridgePorts } from './bridge-ports.ts';
 import { applyFlowChanges } from './flow-changes-driver.ts';
-import { connectionKey, hasSameNatSource, conntrackPacketOut, toTrackedConnections } from './conntrack-entries.ts';
+import { ConntrackTable } from './conntrack-driver.ts';
 import { BfdStatus } from './bfd-status.ts';
 import { bfdOperations, externalIdOperations, type ChangeStage } from './database-changes.ts';
-import { probeNeighbours, resolveNeighbours } from './tunnel-neighbours-driver.ts';
+import { resolveNeighboursFor } from './tunnel-neighbours-driver.ts';
 import { findBfdPortErrors, findUplinkErrors } from './interface-errors.ts';
 import { ChangeNotifier } from './change-notifier.ts';
 import { probeSwitch } from './probe-driver.ts';
 
-export interface OvsSwitchOptions extends BridgePlan {
+export interface OvsSwitchOptions extends BridgeDatabaseOptions {
   /** Of the database: `unix:/path` or `tcp:host:port`. */
   readonly database: string;
   /** The OpenFlow address of the bridge. */
@@ -60,17 +53,11 @@ export interface OvsSwitchOptions extends BridgePlan {
   readonly control: string | (() => string);
   /** Whether ovs-vswitchd is known not to run; absent where that cannot be known. */
   readonly isDaemonGone?: () => boolean;
-  /** Nothing is set up: for callers that only read. */
-  readonly readOnly?: boolean;
   readonly clock: Clock;
   /** From 0 to 1. */
   readonly random: () => number;
 }
 
-/** A bridge with many ports takes its time. */
-const SET_UP_MS = 10_000;
-/** The thread that forwards packets also processes these: few enough that no packet waits for long. */
-const CONNTRACK_PACKETS_AT_ONCE = 500;
 /** Longer than the delays between the first connection attempts. */
 const OPENFLOW_WAIT_MS = 2000;
 
@@ -79,14 +66,12 @@ export class OvsSwitch implements Switch {
   readonly #options: OvsSwitchOptions;
   readonly #database: OvsdbClient;
   readonly #openFlow: OpenFlowClient;
+  readonly #bridge: BridgeDatabase;
   readonly #ports: BridgePorts;
   readonly #notifier = new ChangeNotifier();
   readonly #bfdStatus: BfdStatus;
   readonly #bfdListeners = new Set<() => void>();
-  #opened: Promise<Monitor> | undefined;
-  #monitor: Monitor | undefined;
-  /** Track connections whose beginning was not seen. A restarted switch has lost that setting. */
-  #isSequenceCheckOff = false;
+  readonly #conntrack: ConntrackTable;
 
   /** Starts to connect; the switch need not run yet. */
   constructor(options: OvsSwitchOptions) {
@@ -99,8 +84,21 @@ export class OvsSwitch implements Switch {
     this.#openFlow = new OpenFlowClient({ address: options.openFlow, clock, random, names: this.#ports });
     // A switch that comes back has lost its flows.
     this.#openFlow.onUp(() => {
-      this.#isSequenceCheckOff = false;
+      this.#conntrack.forgetSettings();
       this.#notifier.notify();
+    });
+    this.#bridge = new BridgeDatabase(options, {
+      client: this.#database,
+      onTables: (tables) => {
+        this.#ports.update(tables);
+        this.#updateBfdStatus(tables);
+      },
+      onChanged: () => this.#notifier.recordChange(),
+      waitForBridge: () => this.#waitForOpenFlow(),
+    });
+    this.#conntrack = new ConntrackTable({
+      control: this.control,
+      sendPackets: (packets) => this.sendPackets(packets),
     });
   }
 
@@ -115,24 +113,26 @@ export class OvsSwitch implements Switch {
 
   async sendPackets(packets: readonly PacketOut[]): Promise<void> {
     await mapDaemonFailure(async () => {
-      await this.#open();
+      await this.#bridge.open();
       await this.#openFlow.sendPackets(packets);
     });
   }
 
   /** Plugs an interface of this machine into the bridge. Idempotent. */
   async plug(name: string): Promise<void> {
-    await mapDaemonFailure(async () => this.#transact(plugOperations(await this.#open(), this.#options.bridge, name)));
+    await mapDaemonFailure(async () =>
+      this.#bridge.transact(plugOperations(await this.#bridge.open(), this.#options.bridge, name)),
+    );
   }
 
   async unplug(name: string): Promise<void> {
     await mapDaemonFailure(async () =>
-      this.#transact(unplugOperations(await this.#open(), this.#options.bridge, name)),
+      this.#bridge.transact(unplugOperations(await this.#bridge.open(), this.#options.bridge, name)),
     );
   }
 
   async identity(): Promise<SwitchIdentity> {
-    return mapDaemonFailure(async () => readIdentity(await this.#open(), this.#options.bridge));
+    return mapDaemonFailure(async () => readIdentity(await this.#bridge.open(), this.#options.bridge));
   }
 
   read(): Promise<SwitchContents> {
@@ -141,7 +141,7 @@ export class OvsSwitch implements Switch {
 
   #readAll(): Promise<SwitchContents> {
     return mapDaemonFailure(async () => {
-      const tables = await this.#open();
+      const tables = await this.#bridge.open();
       const [flows, groups] = await Promise.all([this.#openFlow.flows(), this.#openFlow.groups()]);
       return {
         flows,
@@ -162,17 +162,19 @@ export class OvsSwitch implements Switch {
   }
 
   async setUp(): Promise<void> {
-    await mapDaemonFailure(async () => this.#applyOperations(setUpOperations(await this.#open(), this.#options)));
+    await mapDaemonFailure(async () => this.#bridge.apply(setUpOperations(await this.#bridge.open(), this.#options)));
   }
 
   async tearDown(): Promise<void> {
-    await mapDaemonFailure(async () => this.#applyOperations(tearDownOperations(await this.#open(), this.#options)));
+    await mapDaemonFailure(async () =>
+      this.#bridge.apply(tearDownOperations(await this.#bridge.open(), this.#options)),
+    );
   }
 
   #applyAll(changes: readonly SwitchChange[], before: SwitchContents): Promise<void> {
     return mapDaemonFailure(async () => {
       if (changes.some(({ kind }) => kind.startsWith('put-'))) await this.setUp();
-      await this.#ensureSequenceCheckOff();
+      await this.#conntrack.ensureSequenceCheckOff();
       await this.#configure(changes, 'begin');
       if (!changes.every(({ kind }) => kind.startsWith('remove-'))) await this.#resolveNeighbours(changes);
       await applyFlowChanges(changes, {
@@ -186,14 +188,15 @@ export class OvsSwitch implements Switch {
   }
 
   interfaces(): Promise<readonly string[]> {
-    return mapDaemonFailure(async () => readPluggedInterfaces(await this.#open(), this.#options));
+    return mapDaemonFailure(async () => readPluggedInterfaces(await this.#bridge.open(), this.#options));
   }
 
   probe(): Promise<SwitchCondition | undefined> {
     return probeSwitch({
       clock: this.#options.clock,
       isDaemonGone: this.#options.isDaemonGone ?? (() => false),
-      uplinkErrors: () => (this.#monitor === undefined ? [] : findUplinkErrors(this.#monitor, this.#options)),
+      uplinkErrors: () =>
+        this.#bridge.tables === undefined ? [] : findUplinkErrors(this.#bridge.tables, this.#options),
       sockets: {
         database: () => this.#database.echo(),
         OpenFlow: () => this.#openFlow.barrier(),
@@ -207,7 +210,7 @@ export class OvsSwitch implements Switch {
   }
 
   bfdPortErrors(): readonly BfdPortError[] {
-    return this.#monitor === undefined ? [] : findBfdPortErrors(this.#monitor, this.#options);
+    return this.#bridge.tables === undefined ? [] : findBfdPortErrors(this.#bridge.tables, this.#options);
   }
 
   hasBfdBeenUp(peer: string): boolean {
@@ -219,32 +222,22 @@ export class OvsSwitch implements Switch {
     return () => this.#bfdListeners.delete(listener);
   }
 
-  async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
-    return mapDaemonFailure(async () => toTrackedConnections((await this.control.dumpConntrack({ zone })).entries));
+  listConnections(zone: number): Promise<readonly TrackedConnection[]> {
+    return mapDaemonFailure(() => this.#conntrack.list(zone));
   }
 
-  async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
-    const known = indexByKey(await this.listConnections(zone));
-    const missing = connections.filter((one) => !known.has(connectionKey(one)));
-    const packets = missing.flatMap((one) => conntrackPacketOut(zone, one) ?? []);
-    for (let at = 0; at < packets.length; at += CONNTRACK_PACKETS_AT_ONCE)
-      await this.sendPackets(packets.slice(at, at + CONNTRACK_PACKETS_AT_ONCE));
-    const now = missing.length === 0 ? known : indexByKey(await this.listConnections(zone));
-    const imported = missing.filter((one) => {
-      const there = now.get(connectionKey(one));
-      return there !== undefined && hasSameNatSource(there, one);
-    }).length;
-    return { imported, present: connections.length - missing.length, failed: missing.length - imported };
+  importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
+    return mapDaemonFailure(() => this.#conntrack.import(zone, connections));
   }
 
-  async flushConnections(zone: number): Promise<void> {
-    await mapDaemonFailure(() => this.control.flushConntrack({ zone }));
+  flushConnections(zone: number): Promise<void> {
+    return mapDaemonFailure(() => this.#conntrack.flush(zone));
   }
 
   /** The trace of a packet as Open vSwitch prints it; ports by the names that flows use. */
   async trace(flow: string): Promise<string> {
     return mapDaemonFailure(async () => {
-      const external = externalPortName(await this.#open(), this.#options) ?? EXTERNAL_NAME;
+      const external = externalPortName(await this.#bridge.open(), this.#options) ?? EXTERNAL_NAME;
       try {
         return await this.control.trace(this.#options.bridge, flow.replaceAll(EXTERNAL_NAME, external));
       } catch (error) {
@@ -258,63 +251,10 @@ export class OvsSwitch implements Switch {
     await Promise.all([this.#openFlow.close(), this.#database.close(), this.control.close()]);
   }
 
-  /** The tables of the database, once the bridge is set up. */
-  async #open(): Promise<Monitor> {
-    this.#opened ??= this.#startMonitor();
-    try {
-      const tables = await this.#opened;
-      await this.#ensureBridge(tables);
-      await this.#waitForOpenFlow();
-      return tables;
-    } catch (error) {
-      if (this.#monitor === undefined) this.#opened = undefined;
-      throw error;
-    }
-  }
-
-  async #startMonitor(): Promise<Monitor> {
-    const monitor = await this.#database.monitor(DATABASE, BRIDGE_TABLES);
-    this.#monitor = monitor;
-    this.#ports.update(monitor);
-    this.#updateBfdStatus(monitor);
-    monitor.onChange((changes) => {
-      // Statistics counters say nothing about ports.
-      if (changes.every(({ table }) => table === 'Open_vSwitch')) return;
-      this.#ports.update(monitor);
-      this.#updateBfdStatus(monitor);
-      if (changes.some((change) => change.table !== 'Open_vSwitch' && !isStatusOnlyChange(change)))
-        this.#notifier.recordChange();
-    });
-    return monitor;
-  }
-
   #updateBfdStatus(tables: Monitor): void {
     const { hasChanged, hasFirstUp } = this.#bfdStatus.update(tables);
     if (hasChanged) for (const listener of this.#bfdListeners) listener();
     if (hasFirstUp) this.#notifier.notify();
-  }
-
-  async #ensureBridge(tables: Monitor): Promise<void> {
-    if (this.#options.readOnly === true) {
-      const { bridge } = this.#options;
-      if (findBridge(tables, bridge) === undefined) throw new SwitchDown(`there is no bridge ${bridge}`);
-      return;
-    }
-    await this.#applyOperations(bridgeOperations(tables, this.#options));
-  }
-
-  /** Resolves when the switch itself has applied it, and ports have their numbers. */
-  async #applyOperations(operations: readonly Operation[]): Promise<void> {
-    const tables = this.#monitor;
-    if (operations.length === 0 || tables === undefined) return;
-    await applyTransaction(this.#database, tables, { operations, timeoutMs: SET_UP_MS });
-  }
-
-  /** Before any flow tracks connections: those whose beginning another host saw must not break. */
-  async #ensureSequenceCheckOff(): Promise<void> {
-    if (this.#isSequenceCheckOff) return;
-    await disableSequenceCheck(this.control);
-    this.#isSequenceCheckOff = true;
   }
 
   /** A bridge that was created just now accepts connections a moment later; a missing one fails at once. */
@@ -326,52 +266,23 @@ export class OvsSwitch implements Switch {
     stop();
   }
 
-  async #transact(operations: readonly Operation[]): Promise<void> {
-    if (operations.length === 0) return;
-    await this.#database.transact(DATABASE, operations);
-    // Updates arrive before the answer to a later request: what is read next shows the change.
-    await this.#database.echo();
-  }
-
   /** Ports are added before a group watches them, and removed after none does. They have numbers when the switch has applied them. */
   async #configure(changes: readonly SwitchChange[], what: ChangeStage): Promise<void> {
-    const tables = await this.#open();
+    const tables = await this.#bridge.open();
     const words = externalIdOperations(this.#options.bridge, changes, what);
     const ports = bfdOperations(tables, this.#options.bridge, changes, what);
-    if (ports.length === 0) return this.#transact(words);
-    // The notification of the switch follows the change: what is read next shows both.
-    await applyTransaction(this.#database, tables, { operations: [...words, ...ports], timeoutMs: SET_UP_MS });
+    await (ports.length === 0 ? this.#bridge.transact(words) : this.#bridge.apply([...words, ...ports]));
   }
 
-  /**
-   * The first packets to a peer whose hardware address is unknown would be lost. A neighbour entry expires after a quarter of an hour
-   * without traffic: a host that is about to do more than before resolves all its peers again.
-   */
+  /** Only the user-space datapath loses packets to peers that it does not know. */
   async #resolveNeighbours(changes: readonly SwitchChange[]): Promise<void> {
     if (this.#options.datapath !== 'netdev') return;
-    const fresh = new Set(changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : [])));
-    const { tunnels } = readBridgeIds(await this.#open(), this.#options.bridge);
-    const others = tunnels.flatMap(({ address }) => (fresh.has(address) ? [] : [address]));
-    const warming = {
+    const { tunnels } = readBridgeIds(await this.#bridge.open(), this.#options.bridge);
+    await resolveNeighboursFor(changes, tunnels, {
       clock: this.#options.clock,
       control: this.control,
-      send: (packets: readonly PacketOut[]) => this.#openFlow.sendPackets(packets),
-    };
-    await probeNeighbours(others, warming);
-    if (fresh.size > 0) await resolveNeighbours([...fresh], warming);
-  }
-}
-
-function indexByKey(connections: readonly TrackedConnection[]): Map<string, TrackedConnection> {
-  return new Map(connections.map((one) => [connectionKey(one), one]));
-}
-
-/** Imported connections are not known from their first packet on. The kernel datapath has a setting of its own. */
-async function disableSequenceCheck(control: UnixctlClient): Promise<void> {
-  try {
-    await control.disableTcpSequenceCheck();
-  } catch (error) {
-    if (!(error instanceof CommandRefused)) throw error;
+      send: (packets) => this.#openFlow.sendPackets(packets),
+    });
   }
 }
 

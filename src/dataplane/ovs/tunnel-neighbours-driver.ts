@@ -3,6 +3,7 @@
 import { isIpv6 } from '../packets/address.ts';
 import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from './openflow/mods.ts';
+import type { SwitchChange, SwitchContents } from '../switch/switch.ts';
 import { TUNNEL_PORT } from '../switch/tables.ts';
 import type { UnixctlClient } from './unixctl/client-driver.ts';
 import { formatActions, output, setField } from '../switch/flow-syntax.ts';
@@ -21,6 +22,21 @@ const LOOK_MS = 30;
 const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
   at < 6 ? 0xff : at === 6 ? 2 : at === 12 ? 0x88 : at === 13 ? 0xb5 : 0,
 );
+
+/**
+ * Before these changes: the first packets to a peer whose hardware address is unknown would be lost. A neighbour entry expires after a quarter of
+ * an hour without traffic: a host that is about to do more than before resolves all its peers again.
+ */
+export async function resolveNeighboursFor(
+  changes: readonly SwitchChange[],
+  tunnels: SwitchContents['tunnels'],
+  warming: NeighbourResolution,
+): Promise<void> {
+  const fresh = new Set(changes.flatMap((change) => (change.kind === 'put-tunnel' ? [change.tunnel.address] : [])));
+  const others = tunnels.flatMap(({ address }) => (fresh.has(address) ? [] : [address]));
+  await probeNeighbours(others, warming);
+  if (fresh.size > 0) await resolveNeighbours([...fresh], warming);
+}
 
 /** Resolves unknown neighbours without waiting: for a dead one every wait would be in vain. */
 export async function probeNeighbours(addresses: readonly string[], warming: NeighbourResolution): Promise<void> {

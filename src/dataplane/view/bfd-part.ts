@@ -16,16 +16,15 @@ import { findHost, HOST, type SmallViewPart } from '../../hosts/index.ts';
 import { ROUTER, type Router } from '../../network/index.ts';
 import { presenceChanges } from './port-presence.ts';
 import { hostsOfRouter, servicesOfSubnets } from './related-hosts.ts';
-import type { BfdPart } from './read-view.ts';
-import { BFD_PART_ON_WIRE } from './wire-words.ts';
+import type { BfdView } from './dataplane-view.ts';
 
 export const bfdPart: SmallViewPart = {
-  name: BFD_PART_ON_WIRE,
-  build: (fleet, id): BfdPart | undefined => {
+  name: 'bfd',
+  build: (fleet, id): BfdView | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
-    const { everyMs } = bfdSettingsOf(fleet);
-    return { everyMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
+    const { everyMs: intervalMs } = bfdSettingsOf(fleet);
+    return { intervalMs, peers: isTrusted(host) ? bfdPeers(fleet, id) : [] };
   },
   affects: (change, fleet) => {
     switch (change.kind) {

@@ -1,14 +1,8 @@
 // A host's view of the data plane, out of the parts that its agent was sent.
-import type { DataplaneView, LocalPortView, NetworksView, PeerView } from './dataplane-view.ts';
-import { serviceFromWire, type AnyBfdPart, type AnyServiceView } from './wire-words.ts';
+import type { BfdView, DataplaneView, LocalPortView, NetworksView, PeerView } from './dataplane-view.ts';
+import { readBfd, readService, type AnyBfdParts, type AnyServiceView } from './wire-words.ts';
 
-/** As it is in the view. */
-export interface BfdPart {
-  readonly everyMs: number;
-  readonly peers: readonly string[];
-}
-
-interface Parts extends AnyBfdPart<BfdPart> {
+interface Parts extends AnyBfdParts {
   readonly self?: { readonly tombstoned?: boolean; readonly quarantined?: boolean; readonly state?: string };
   readonly peers?: readonly PeerView[];
   readonly networks?: NetworksView;
@@ -16,13 +10,12 @@ interface Parts extends AnyBfdPart<BfdPart> {
   readonly instances?: readonly { readonly ports?: readonly LocalPortView[] }[];
 }
 
-const NO_BFD: BfdPart = { everyMs: 0, peers: [] };
+const NO_BFD: BfdView = { intervalMs: 0, peers: [] };
 const NO_NETWORKS: NetworksView = { domains: [], routers: [] };
 
 /** Undefined when the server says nothing of the data plane: then the switch is left as it is. */
 export function readDataplaneView(host: string, parts: Readonly<Record<string, unknown>>): DataplaneView | undefined {
   const { self = {}, peers, networks = NO_NETWORKS, services, instances = [] } = parts as Parts;
-  const { heartbeats = NO_BFD, bfd = heartbeats } = parts as Parts;
   if (peers === undefined || services === undefined) return undefined;
   return {
     host,
@@ -30,8 +23,8 @@ export function readDataplaneView(host: string, parts: Readonly<Record<string, u
     excluded: self.quarantined === true || self.state === 'removed',
     peers,
     networks,
-    services: services.map((service) => serviceFromWire(service)),
+    services: services.map((service) => readService(service)),
     ports: instances.flatMap(({ ports = [] }) => ports),
-    bfd: { intervalMs: bfd.everyMs, peers: bfd.peers },
+    bfd: readBfd(parts) ?? NO_BFD,
   };
 }

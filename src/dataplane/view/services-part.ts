@@ -35,15 +35,14 @@ import {
   subnetsOfService,
 } from './related-hosts.ts';
 import { domainOf, type ServiceRole, type ServiceView, type SubnetView } from './dataplane-view.ts';
-import { serviceToWire, type WireServiceView } from './wire-words.ts';
 
 export const servicesPart: SmallViewPart = {
   name: 'services',
-  build: (fleet, id): readonly WireServiceView[] | undefined => {
+  build: (fleet, id): readonly ServiceView[] | undefined => {
     const host = findHost(fleet, id)?.doc;
     if (host === undefined) return undefined;
     if (host.quarantined !== undefined || host.state === 'removed') return [];
-    return servicesOfHost(fleet, id).map((service) => serviceToWire(buildService(fleet, id, service)));
+    return servicesOfHost(fleet, id).map((service) => buildService(fleet, id, service));
   },
   affects: (change, fleet) => {
     switch (change.kind) {

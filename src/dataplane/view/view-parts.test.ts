@@ -251,10 +251,10 @@ describe('services', () => {
     );
     expect(services(fleet, 'c4')[0]).toMatchObject({
       role: 'retiring',
-      handOver: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
+      handover: { phase: 'switched', operation: 'op', other: 'c3', tunnelAddress: '172.16.0.3' },
     });
-    expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handOver: { other: 'c4' } });
-    expect(services(fleet, 'c1')[0]).not.toHaveProperty('handOver');
+    expect(services(fleet, 'c3')[0]).toMatchObject({ role: 'designated', handover: { other: 'c4' } });
+    expect(services(fleet, 'c1')[0]).not.toHaveProperty('handover');
   });
 });
 

@@ -1,38 +1,64 @@
-// What a handover and the part for BFD are called in views, whose servers and agents may be a version apart: as version 0.1.0 called them.
-// They are read by both names; nothing else of the program knows the words of the wire.
+// What version 0.1.0 calls a handover, its phases and the part for BFD. An agent that does not know the words of today is sent views in those;
+// views of either kind are read. Nothing else of the program knows the former words.
 import type { Handover } from '../../election/index.ts';
-import type { ServiceView } from './dataplane-view.ts';
-
-/** The part of a view that says with which peers a host has BFD sessions. */
-export const BFD_PART_ON_WIRE = 'heartbeats';
-
-/** The part for BFD, by whichever name. */
-export interface AnyBfdPart<Part> {
-  readonly heartbeats?: Part;
-  readonly bfd?: Part;
-}
+import type { BfdView, ServiceView } from './dataplane-view.ts';
 
 type Phase = Handover['phase'];
-type Writable = Exclude<Phase, 'syncing' | 'resyncing'> | 'seeding' | 'reseeding';
+type FormerPhase = Exclude<Phase, 'syncing' | 'resyncing'> | 'seeding' | 'reseeding';
 /** As an agent or a server of any version says it. */
-export type WirePhase = Phase | Writable;
+export type WirePhase = Phase | FormerPhase;
 
-/** A service in the part `services` of a view, as it is written. */
-export type WireServiceView = Omit<ServiceView, 'handover'> & {
-  readonly handOver?: Omit<NonNullable<ServiceView['handover']>, 'phase'> & { readonly phase: Writable };
-};
+type HandoverView = NonNullable<ServiceView['handover']>;
+type FormerHandoverView = Omit<HandoverView, 'phase'> & { readonly phase: FormerPhase };
 
+/** A service in the part `services` as version 0.1.0 writes and reads it. */
+export type FormerServiceView = Omit<ServiceView, 'handover'> & { readonly handOver?: FormerHandoverView };
 /** The same, by whichever names. */
-export type AnyServiceView = Omit<ServiceView, 'handover'> &
-  Partial<Record<'handOver' | 'handover', Omit<NonNullable<ServiceView['handover']>, 'phase'> & { phase: WirePhase }>>;
+export type AnyServiceView = ServiceView | FormerServiceView;
 
-export function phaseToWire<P extends Phase>(phase: P): Exclude<P, 'syncing' | 'resyncing'> | 'seeding' | 'reseeding' {
+interface FormerBfdView {
+  readonly everyMs: number;
+  readonly peers: readonly string[];
+}
+
+type Parts = Readonly<Record<string, unknown>>;
+
+/** The part for BFD, by whichever name. */
+export interface AnyBfdParts {
+  readonly bfd?: BfdView;
+  readonly heartbeats?: FormerBfdView;
+}
+
+/** Whether handovers are in the former words: the view is from a server of 0.1.0, or for an agent that is taken for one. */
+export function hasFormerWords({ services = [] }: { readonly services?: readonly object[] }): boolean {
+  return services.some((service) => 'handOver' in service);
+}
+
+/** The parts of a view for an agent of 0.1.0. */
+export function partsToFormer({ bfd, services, ...others }: Parts): Parts {
+  const { intervalMs: everyMs, peers } = (bfd ?? {}) as Partial<BfdView>;
+  return {
+    ...others,
+    ...(bfd !== undefined && { heartbeats: { everyMs, peers } }),
+    ...(services !== undefined && {
+      services: (services as readonly ServiceView[]).map((service) => serviceToFormer(service)),
+    }),
+  };
+}
+
+export function readBfd({ bfd, heartbeats }: AnyBfdParts): BfdView | undefined {
+  return bfd ?? (heartbeats && { intervalMs: heartbeats.everyMs, peers: heartbeats.peers });
+}
+
+export function phaseToFormer<P extends Phase>(
+  phase: P,
+): Exclude<P, 'syncing' | 'resyncing'> | 'seeding' | 'reseeding' {
   if (phase === 'syncing') return 'seeding';
   if (phase === 'resyncing') return 'reseeding';
   return phase as Exclude<P, 'syncing' | 'resyncing'>;
 }
 
-export function phaseFromWire<P extends WirePhase>(
+export function readPhase<P extends WirePhase>(
   phase: P,
 ): Exclude<P, 'seeding' | 'reseeding'> | 'syncing' | 'resyncing' {
   if (phase === 'seeding') return 'syncing';
@@ -40,14 +66,15 @@ export function phaseFromWire<P extends WirePhase>(
   return phase as Exclude<P, 'seeding' | 'reseeding'>;
 }
 
-export function serviceToWire({ handover, ...service }: ServiceView): WireServiceView {
+function serviceToFormer({ handover, ...service }: ServiceView): FormerServiceView {
   return handover === undefined
     ? service
-    : { ...service, handOver: { ...handover, phase: phaseToWire(handover.phase) } };
+    : { ...service, handOver: { ...handover, phase: phaseToFormer(handover.phase) } };
 }
 
-export function serviceFromWire({ handOver, handover = handOver, ...service }: AnyServiceView): ServiceView {
-  return handover === undefined
-    ? service
-    : { ...service, handover: { ...handover, phase: phaseFromWire(handover.phase) } };
+/** The same object when there is nothing to translate. */
+export function readService(service: AnyServiceView): ServiceView {
+  if (!('handOver' in service) || service.handOver === undefined) return service;
+  const { handOver, ...others } = service;
+  return { ...others, handover: { ...handOver, phase: readPhase(handOver.phase) } };
 }

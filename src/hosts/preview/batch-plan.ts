@@ -7,6 +7,7 @@ import {
   type PlannedEvacuation,
   type Evacuator,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
 } from '../evacuator.ts';
@@ -63,10 +64,26 @@ export function* planBatchInSteps(
 function* planOne(slices: Slices, evacuator: Evacuator, request: BatchPlanRequest): PlanSteps {
   const leavers = yield* collectLeavers(slices.fleet, evacuator, request);
   if (leavers.every(({ tenants }) => tenants.length === 0)) return [];
-  const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
-  yield;
-  yield* tombstone(trial, request.hosts);
-  return yield* evacuator.plan(trial, leavers, request);
+  const { open } = tombstonedTrials(slices, (trial) => tombstone(trial, request.hosts));
+  return yield* evacuator.plan(open, leavers, request);
+}
+
+/** Opens the trials of plans that are made in slices. What is begun by a plan is begun on its trial. */
+export function tombstonedTrials(
+  slices: Slices,
+  tombstoneIn: (trial: Trial) => Steps<void>,
+): { readonly open: OpenTrial; readonly last: () => FleetReader } {
+  let last: FleetReader = slices.fleet;
+  return {
+    *open(...kinds) {
+      const trial = slices.newTrial([HOST.name, ...kinds]);
+      last = trial;
+      yield;
+      yield* tombstoneIn(trial);
+      return trial;
+    },
+    last: () => last,
+  };
 }
 
 function* collectLeavers(

@@ -69,8 +69,8 @@ export function evacuatorOf(tenancy: Tenancy): Evacuator {
     dependsOn: [],
     inventory: (_fleet, host) => (on[host] ?? []).toSorted().map((id) => ({ kind, id })),
     countLeaving: () => 0,
-    *plan(fleet, leavers) {
-      yield;
+    *plan(openTrial, leavers) {
+      const fleet = yield* openTrial();
       const room = roomIn(fleet, on);
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => ({ host, tenant, evacuation: evacuations[tenant.id] ?? place(room, how) })),

@@ -97,7 +97,7 @@ describe('a drain', () => {
     const reason = { code: 'port-bound', port: 'p1', host: 'c1' };
     const ports: Evacuator = {
       ...guests.evacuator,
-      plan: (_trial, leavers) =>
+      plan: (_openTrial, leavers) =>
         runInOneStep(
           leavers.flatMap(({ host, tenants }) =>
             tenants.map((tenant) => ({ host, tenant, evacuation: { kind: 'wait' as const, reason } })),

@@ -15,7 +15,7 @@ import {
 import { HOST } from '../model.ts';
 import { basisOf, isPlanBasisUnchanged, type PlanBasis } from '../preview/plan-basis.ts';
 import type { Slices, Steps } from '../preview/plan-slices.ts';
-import { targetOf } from '../preview/batch-plan.ts';
+import { targetOf, tombstonedTrials } from '../preview/batch-plan.ts';
 
 /** A move that is begun ends by itself, whatever becomes of the drain. */
 const MOVE_DEADLINE_MS = 3600 * 1000;
@@ -91,19 +91,21 @@ export function* startHandoversInSteps(
       leavers.push({ host, tenants: evacuator.inventory(slices.fleet, host) });
       yield;
     }
-    const trial = slices.newTrial([HOST.name, ...(evacuator.trialKinds ?? [])]);
-    yield;
-    for (const change of tombstones) {
-      if (change.kind === HOST.name) trial.add([change]);
-      yield;
-    }
-    const planned = yield* evacuator.plan(trial, leavers, { nowMs });
+    const trials = tombstonedTrials(slices, (trial) => addHosts(trial, tombstones));
+    const planned = yield* evacuator.plan(trials.open, leavers, { nowMs });
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) continue;
     const how = handoverCommand(start);
-    started.push({ evacuator, ...(yield* prepareBatch(trial, { evacuator, startable, how, basis })) });
+    started.push({ evacuator, ...(yield* prepareBatch(trials.last(), { evacuator, startable, how, basis })) });
   }
   return started;
+}
+
+function* addHosts(trial: Trial, changes: readonly Change[]): Steps<void> {
+  for (const change of changes) {
+    if (change.kind === HOST.name) trial.add([change]);
+    yield;
+  }
 }
 
 interface HandoverBatch {
@@ -114,10 +116,10 @@ interface HandoverBatch {
 }
 
 function* prepareBatch(
-  trial: Trial,
+  planned: FleetReader,
   { evacuator, startable, how, basis }: HandoverBatch,
 ): Steps<Omit<PreparedHandovers, 'evacuator'>> {
-  const started = yield* evacuator.begin(trial, startable, how);
+  const started = yield* evacuator.begin(planned, startable, how);
   // The drains say why.
   if ('code' in started) return { changes: [], targets: new Map(), isStillValid: () => true };
   const { changes, validity } = started;

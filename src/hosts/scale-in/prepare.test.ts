@@ -1,10 +1,11 @@
 // Start and end of many hosts: planned in slices before their commit, which checks that the plan holds and plans nothing itself.
 import { describe, expect, test } from 'vitest';
 import { NOT_PREPARED, type RouteContext as RouteWorld } from '../../access/index.ts';
-import { Fleet, idOf, Registry, remove, type Change } from '../../fleet/index.ts';
+import { Fleet, idOf, Registry, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { OPERATION, operationsModel } from '../../operations/index.ts';
-import type { Evacuator } from '../evacuator.ts';
+import { findHost } from '../decide.ts';
+import { runInOneStep, type Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 import { previewScaleIn } from '../preview/preview.ts';
 import { hostChange } from '../preview/preview-fixture.ts';
@@ -104,6 +105,28 @@ describe('a start of many', () => {
     const counting = countingPlans(fleet, { ...START, plan });
     expect((await counting(calls)).kind).toBe('accept');
     expect(calls).toEqual([]);
+  });
+
+  test('plans-and-begins-with-its-hosts-leaving', async () => {
+    const fleet = fleetOf();
+    const seen: string[] = [];
+    const statesIn = (reader: FleetReader): string =>
+      [...new Set(leaving.map((host) => String(findHost(reader, host)?.doc.state)))].join();
+    const watched = EVACUATORS.map((one): Evacuator => ({
+      ...one,
+      *plan(openTrial, ...rest) {
+        const trial = yield* openTrial();
+        seen.push(`plan ${one.name} ${statesIn(trial)}`);
+        return yield* one.plan(() => runInOneStep(trial), ...rest);
+      },
+      begin: (reader, ...rest) => {
+        seen.push(`begin ${one.name} ${statesIn(reader)}`);
+        return one.begin(reader, ...rest);
+      },
+    }));
+    await startInSlices({ ...asking(fleet), evacuators: watched }, () => START).prepare?.();
+    expect(seen).toEqual(['plan posts draining', 'begin posts draining']);
+    expect(statesIn(fleet)).toBe('active');
   });
 
   test('of few it is planned where it is decided', async () => {

@@ -159,14 +159,15 @@ function evacuatorOf(kit: Kit): Evacuator {
     ...(name === 'post' && {
       leavesFirst: true as const,
       canEndWithHost: true as const,
+      holdsRecover: (fleet: FleetReader, host: string) => fleet.countOf(moving, host) > 0,
     }),
     dependsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
     countLeaving: (fleet, host) => fleet.countOf(moving, host),
     remainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
-    *plan(fleet, leavers) {
-      yield;
+    *plan(openTrial, leavers) {
+      const fleet = yield* openTrial();
       const more = new Map<string, number>();
       return leavers.flatMap(({ host, tenants }) =>
         tenants.map((tenant) => {

@@ -18,6 +18,7 @@ import {
   type Evacuation,
   type Evacuator,
   type LeavingTenants,
+  type OpenTrial,
   type PlanOptions,
   type PlanSteps,
   type StartedEvacuation,
@@ -69,7 +70,6 @@ export const instanceEvacuator: Evacuator = {
   hostsAffectedBy: (change, fleet) => affectedHosts(fleet, change),
 
   plan: planInstances,
-  trialKinds: [CLAIM.name],
 
   // A drain begins few at once.
   begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, how)),
@@ -133,10 +133,11 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 
 /** One after the other on one trial: capacity that one of them would use is not available to the next, whichever host it leaves. */
 function* planInstances(
-  trial: Trial,
+  openTrial: OpenTrial,
   leavers: readonly LeavingTenants[],
-  { nowMs, explained = 0 }: PlanOptions,
+  { nowMs, explained = 0, isExplained }: PlanOptions,
 ): PlanSteps {
+  const trial = yield* openTrial(CLAIM.name);
   const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {
@@ -145,7 +146,7 @@ function* planInstances(
     }
   }
   const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
-  return yield* explainNoValidHost(trial, planned, { most: explained, within });
+  return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 
 function planInstanceEvacuation(

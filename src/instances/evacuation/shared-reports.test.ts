@@ -2,7 +2,7 @@
 // report leaves the claims as they were.
 import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type Trial } from '../../fleet/index.ts';
-import { runAllSteps, findHost, HOST, type Host, type LeavingTenants } from '../../hosts/index.ts';
+import { runInOneStep, runAllSteps, findHost, HOST, type Host, type LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM } from '../../network/index.ts';
 import { network, segment, subnet } from '../../network/network-fixture.ts';
 import { SITE } from '../../sites/index.ts';
@@ -22,7 +22,9 @@ function plan<T>(world: World, leaving: readonly Leaver[], read: (trial: Trial, 
       if (stored !== undefined) trial.add([put(HOST, stored.id, { ...stored.doc, state: 'draining' })]);
     }
     const leavers = leaving.map((one) => ({ ...one, tenants: instanceEvacuator.inventory(trial, one.host) }));
-    const planned = runAllSteps(instanceEvacuator.plan(trial, leavers, { nowMs: 1, explained: 100 }));
+    const planned = runAllSteps(
+      instanceEvacuator.plan(() => runInOneStep(trial), leavers, { nowMs: 1, explained: 100 }),
+    );
     const messages = planned.map(({ tenant, evacuation }) =>
       evacuation.kind === 'wait'
         ? String(evacuation.reason['message'] ?? evacuation.reason.code)

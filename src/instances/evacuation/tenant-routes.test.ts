@@ -1,7 +1,8 @@
 // GET /api/v1/hosts/:id/tenants: which caller sees what.
 import { describe, expect, test } from 'vitest';
 import type { Answer, Caller, RefusalAnswer, RouteContext as RouteWorld } from '../../access/index.ts';
-import { findHost, type Evacuator } from '../../hosts/index.ts';
+import { findHost, runInOneStep, type Evacuator } from '../../hosts/index.ts';
+import { CLAIM } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
@@ -52,9 +53,10 @@ describe('the tenants of a host', () => {
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
       ...instanceEvacuator,
-      *plan(trial, leavers, how) {
+      *plan(openTrial, leavers, how) {
+        const trial = yield* openTrial(CLAIM.name);
         planned.push(findHost(trial, 'h2')?.doc.state);
-        return yield* instanceEvacuator.plan(trial, leavers, how);
+        return yield* instanceEvacuator.plan(() => runInOneStep(trial), leavers, how);
       },
     };
     await ask(world, 'h2', {}, { evacuator });

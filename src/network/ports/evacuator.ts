@@ -23,7 +23,8 @@ export const portEvacuator: Evacuator = {
   inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
   dependsOn: [PORTS_BY_HOST],
   countLeaving: () => 0,
-  *plan(_trial, leavers) {
+  // Nothing of it depends on the others: it needs no trial.
+  *plan(_openTrial, leavers) {
     const planned: PlannedEvacuation[] = [];
     for (const { host, tenants } of leavers) {
       for (const tenant of tenants) {

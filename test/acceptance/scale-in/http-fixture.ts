@@ -5,7 +5,9 @@ import { AGENT_GATEWAY } from '../../../src/agent/module.ts';
 import { createServer, hashSecret, type Server } from '../../../src/api/runtime.ts';
 import { provide, Runtime } from '../../../src/composition/index.ts';
 import type { Journal } from '../../../src/journal/index.ts';
-import { BACK_END_CREDENTIALS, SIMULATED_NETWORK } from '../../../src/network/index.ts';
+import { SIMULATED_NETWORK } from '../../../src/network/index.ts';
+import { coreProviders } from '../../../src/main/core-providers.ts';
+import { IDLE_CORE } from '../../../src/main/core-providers-fixture.ts';
 import { PROGRAM } from '../../../src/main/modules.ts';
 import { surfaceOf } from '../../../src/main/surface.ts';
 import type { ScaleInWorld } from './world-fixture.ts';
@@ -71,9 +73,9 @@ export class HttpApi {
     if (this.#open?.journal !== journal) {
       const log = pino({ level: 'silent' });
       const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+        ...coreProviders(IDLE_CORE),
         provide(AGENT_GATEWAY, () => gateway),
         provide(SIMULATED_NETWORK, () => network),
-        provide(BACK_END_CREDENTIALS, () => ({ has: () => true })),
       ]);
       const server = createServer({ ...surfaceOf(runtime), journal, clock, ids, log });
       this.#open = { server, journal };

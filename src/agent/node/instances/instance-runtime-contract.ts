@@ -3,8 +3,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { MemoryDisk } from '../state/memory-disk.ts';
-import type { Task } from '../../../operations/index.ts';
-import { DiskFailed, StateDamaged, type TaskResult } from '../ports.ts';
+import type { Task, TaskResult } from '../../../operations/index.ts';
+import { DiskFailed, StateDamaged } from '../ports.ts';
 import { activate, build, destroy } from './instance-tasks-fixture.ts';
 import { InstanceTasks } from './instance-tasks.ts';
 import type { InstanceRuntime, InstanceSpec, RuntimeCall } from './instance-runtime.ts';

@@ -5,9 +5,8 @@ import {
   type HostNetwork,
   type PortAnswer,
 } from '../../../network/index.ts';
-import type { Task } from '../../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../../operations/index.ts';
 import type { TaskNic } from './instance-task-args.ts';
-import type { TaskFence, TaskResult } from '../ports.ts';
 import { SimulatedNode, type SimulatedNodeOptions } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 

@@ -4,7 +4,7 @@
 import { mark } from '../../../fleet/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import type { HostNetwork } from '../../../network/index.ts';
-import type { Task } from '../../../operations/index.ts';
+import type { Task, TaskFence, TaskResult } from '../../../operations/index.ts';
 import { HostPorts, type PortFact, type PortsResult } from './host-ports.ts';
 import {
   CUT_SHORT,
@@ -29,7 +29,7 @@ import {
   type ParsedInstanceTask,
   type MigrateArgs,
 } from './instance-task-args.ts';
-import { DiskFailed, type TaskFence, type TaskResult } from '../ports.ts';
+import { DiskFailed } from '../ports.ts';
 
 export interface InstanceTasksParts {
   readonly runtime: InstanceRuntime;

@@ -111,8 +111,8 @@ describe('an agent with a full disk', () => {
     disk.full = true;
     const { applies } = rack.driver;
     await plane.edit('c1', { zone: 'other' });
-    await clock.until('it is said', () => plane.leader.gateway.reportOf('c1')?.report?.problems.length === 1);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual(['no space left on device']);
+    await clock.until('it is said', () => plane.leader.gateway.reports.get('c1')?.report?.problems.length === 1);
+    expect(plane.leader.gateway.reports.get('c1')?.report?.problems).toEqual(['no space left on device']);
     expect(rack.driver.applies).toBe(applies);
     disk.full = false;
     await clock.until('it follows', () => rack.driver.applies > applies);

@@ -129,7 +129,9 @@ export class ConntrackSyncWorld {
   hasConverged(...names: readonly string[]): boolean {
     const { revision } = this.plane.leader.journal.fleet;
     const { gateway } = this.plane.leader;
-    return names.every((name) => gateway.hasConverged(name, revision) && gateway.reportOf(name)?.unready === undefined);
+    return names.every(
+      (name) => gateway.hasConverged(name, revision) && gateway.reports.get(name)?.unready === undefined,
+    );
   }
 
   async untilConverged(...names: readonly string[]): Promise<void> {

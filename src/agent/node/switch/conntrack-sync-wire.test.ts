@@ -1,15 +1,19 @@
-// What an agent says of the copies of connections, to servers that may be of the version before.
+// What an agent says of the copies of connections: in the words of the view that asks for them, which may be of the version before.
 import { expect, test } from 'vitest';
 import { ConntrackSyncWorld } from './conntrack-sync-fixture.ts';
 
-test('a-server-of-the-version-before-is-told-in-its-words-which-copy-it-is', async () => {
+/** What two hosts say at each step of a handover, with views in the words of today or in those of 0.1.0. */
+async function copiesSaid(views: 'glossary' | 'former'): Promise<readonly string[]> {
   const world = await ConntrackSyncWorld.start(['c1', 'c2']);
   await world.designate('c1');
   await world.untilConverged('c1');
   const sent: string[] = [];
   for (const name of ['c1', 'c2']) {
     const { link } = world.host(name).testHost;
-    const [deposit, collect] = [link.deposit.bind(link), link.collect.bind(link)];
+    const [view, deposit, collect] = [link.view.bind(link), link.deposit.bind(link), link.collect.bind(link)];
+    // A server of the version before ignores which words the agent knows.
+    link.view = (to, { words, ...ask }, signal) =>
+      view(to, { ...ask, ...(views === 'glossary' && words !== undefined && { words }) }, signal);
     link.deposit = (to, left) => {
       sent.push(`${name} leaves ${left.phase}`);
       return deposit(to, left);
@@ -19,14 +23,29 @@ test('a-server-of-the-version-before-is-told-in-its-words-which-copy-it-is', asy
       return collect(to, ask, signal);
     };
   }
+  // The polls that wait already were begun before.
+  await world.clock.pass(60_000);
   for (const phase of ['syncing', 'switched', 'retiring', 'resyncing'] as const) {
     await world.setHandoverPhase('c1', 'c2', phase);
     await world.untilConverged('c1', 'c2');
   }
-  expect([...new Set(sent)].toSorted()).toEqual([
+  return [...new Set(sent)].toSorted();
+}
+
+test('a-server-of-the-version-before-is-told-in-its-words-which-copy-it-is', async () => {
+  expect(await copiesSaid('former')).toEqual([
     'c1 leaves reseeding',
     'c1 leaves seeding',
     'c2 fetches reseeding',
     'c2 fetches seeding',
+  ]);
+});
+
+test('a-server-of-today-is-told-in-the-words-of-today', async () => {
+  expect(await copiesSaid('glossary')).toEqual([
+    'c1 leaves resyncing',
+    'c1 leaves syncing',
+    'c2 fetches resyncing',
+    'c2 fetches syncing',
   ]);
 });

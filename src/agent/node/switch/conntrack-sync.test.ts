@@ -150,8 +150,8 @@ describe('no host has converged before it is done', () => {
     // What is copied for one service does not hold up the host.
     const { gateway, journal } = world.plane.leader;
     expect(['c1', 'c2'].map((name) => gateway.hasConverged(name, journal.fleet.revision))).toEqual([true, true]);
-    expect(gateway.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
-    expect(gateway.unreadinessOf('c2', 'nat:back')).toBeUndefined();
+    expect(gateway.reports.unreadinessOf('c2', NAT)).toBe('its connections have not come yet');
+    expect(gateway.reports.unreadinessOf('c2', 'nat:back')).toBeUndefined();
     world.host('c1').testHost.link.tap = (_name, pass) => pass();
     await world.untilConverged('c1', 'c2');
     expect(await world.listTracked('c2')).toEqual(texts(ONE));

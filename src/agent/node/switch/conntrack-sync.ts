@@ -7,8 +7,9 @@ import {
   parseConnection,
   SwitchDown,
   SwitchRefused,
+  hasFormerWords,
+  phaseToFormer,
   type ServiceView,
-  phaseToWire,
 } from '../../../dataplane/index.ts';
 import { mark } from '../../../fleet/index.ts';
 import type { LeaderClient, CallResult, Reply, Session } from '../../../link/index.ts';
@@ -194,11 +195,13 @@ function isTranslated({ type, role }: ServiceView): boolean {
 
 function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {
   const services = readDataplaneView(host, parts)?.services ?? [];
+  const isFormer = hasFormerWords(parts);
   return services.flatMap(({ id: service, type, role, handover }) => {
     const { phase, operation, other } = handover ?? {};
     if (type !== 'nat' || operation === undefined || (phase !== 'syncing' && phase !== 'resyncing')) return [];
     const end = role === (phase === 'syncing' ? 'designated' : 'retiring') ? 'old' : 'new';
     const key = [service, operation, phase, other, end === 'old' ? stamp.leaseEpoch : ''].join('|');
-    return [{ copy: { service, operation, phase: phaseToWire(phase) }, end, key }];
+    // In the words of the view: a server of 0.1.0 knows no others.
+    return [{ copy: { service, operation, phase: isFormer ? phaseToFormer(phase) : phase }, end, key }];
   });
 }

@@ -110,14 +110,14 @@ describe('a switch whose view stays the same', () => {
     await clock.until('the server knows', () => !hasReportedConvergence(world), 6000);
     await clock.until(
       'and why',
-      () => plane.leader.gateway.reportOf('c1')?.report?.problems.join().includes(problem) === true,
+      () => plane.leader.gateway.reports.get('c1')?.report?.problems.join().includes(problem) === true,
       12_000,
     );
     mends(c1);
     await clock.until('it has converged', () => hasReportedConvergence(world), 30_000);
     expect(c1.simulatedSwitch.contents).toEqual(wanted);
     await clock.pass(6000);
-    expect(plane.leader.gateway.reportOf('c1')?.report?.problems).toEqual([]);
+    expect(plane.leader.gateway.reports.get('c1')?.report?.problems).toEqual([]);
   });
 
   test('a-flow-of-another-program-that-gets-in-the-way-is-reported-and-left', async () => {

@@ -14,7 +14,7 @@ type Parts = Parameters<typeof shown>[0];
 function viewOf(digest: string, parts: Parts): View {
   const { host, peers, networks, services, bfd } = shown(parts);
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
-  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, heartbeats: bfd } };
+  return { host, digest, stamp, tasks: [], parts: { self: {}, peers, networks, services, bfd } };
 }
 
 const BOTH = viewOf('both', { services: [nat()] });

@@ -140,7 +140,7 @@ describe('the switch of a host', () => {
     await clock.until('it says its version', () => plane.host('c1')?.serviceVersion === 3);
     await untilConverged(world);
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
-    expect(plane.leader.gateway.reportOf('c1')?.report).not.toHaveProperty('switch');
+    expect(plane.leader.gateway.reports.get('c1')?.report).not.toHaveProperty('switch');
   });
 });
 

@@ -1,4 +1,4 @@
-// Claims of simulated machines, where the journal is not the inventory itself: an instance is written on a machine if nobody else's is there.
+// Claims of simulated machines, where the journal is not the inventory itself: an instance is written on a machine if it has no other.
 import { idOf, put, valueOf, type Change, type Fleet, type FleetReader } from '../../../fleet/index.ts';
 import { accept, type Decision } from '../../../journal/index.ts';
 import { NODE, type Node } from '../../model.ts';

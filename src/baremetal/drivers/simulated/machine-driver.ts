@@ -90,7 +90,7 @@ export class SimulatedMachines implements MachineDriver {
       const { state, instance } = await this.inspect(call, how);
       if (state === long.after) return { kind: outcome.kind };
       if (state === 'failed') return { kind: 'failed', reason: { code: `${call.action}-failed`, node: call.node } };
-      // Somebody else has it meanwhile.
+      // Another instance has it meanwhile.
       if (state !== long.during || instance !== call.instance) return { kind: 'stale' };
       how.signal.throwIfAborted();
       await clock.sleep(LOOK_MS, how.signal);
