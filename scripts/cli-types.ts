@@ -55,6 +55,8 @@ const ANSWERS: Readonly<Record<string, string>> = {
   Port: 'GET /api/v1/ports/{id}',
   Quota: 'GET /api/v1/quotas/{id}',
   RebalancedServices: 'POST /api/v1/services/rebalance',
+  ReleasedReservation: 'DELETE /api/v1/reservations/{id}',
+  Reservation: 'GET /api/v1/reservations/{id}',
   Router: 'GET /api/v1/routers/{id}',
   ScaleInAnswer: 'POST /api/v1/scale-in/start',
   ScaleInPreview: 'POST /api/v1/scale-in/preview',

@@ -27,6 +27,8 @@ const LEASE = 'fleet';
 export interface ApiTestServer {
   readonly server: Server;
   readonly journal: Journal;
+  /** Its running parts: none runs but the agent gateway. */
+  readonly runtime: Runtime;
   readonly disk: MemoryDisk;
   readonly ids: Ids;
   readonly clock: Clock & { ahead(ms: number): void };
@@ -109,6 +111,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
   const world: ApiTestServer = {
     server,
     journal,
+    runtime,
     disk,
     clock,
     ids,

@@ -171,3 +171,53 @@ describe('capacity', () => {
     expect((await run(['completion', 'bash'])).out).toContain('baremetal/nodes');
   });
 });
+
+describe('reservations', () => {
+  test('create, list, show, release; one that finds no node says what was left after each stage', async () => {
+    const token = (await muster('token', 'create', 'm1', '--role', 'manager', '--manager', 'm1')).out
+      .trim()
+      .split('\n')
+      .at(-1);
+    const registered = await fetch(`${server.url}/api/v1/managers/m1`, {
+      method: 'PUT',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ holder: 'p-1', version: '1' }),
+    });
+    expect(registered.status).toBeLessThan(300);
+    await muster('baremetal', 'nodes', 'create', 'only-one', '--resource-class', 'rare', '--memory', '64GiB');
+    const asked = {
+      instance_uuid: 'db-1',
+      manager: 'm1',
+      extra_specs: { 'resources:CUSTOM_RARE': '1', 'hw:numa': '1' },
+    };
+    const reservations = ['baremetal', 'reservations'] as const;
+    expect(await muster(...reservations, 'create', fileOf('asked.json', [asked]))).toMatchObject({
+      ...done,
+      out: 'Node only-one is reserved for db-1.\n',
+    });
+    expect((await muster(...reservations, 'list')).out.replaceAll(/ +/g, ' ')).toMatch(
+      /^INSTANCE STATE NODE MANAGER PROJECT ASKED FOR REASON\ndb-1 active only-one m1 - [^\n]* -\n$/,
+    );
+    expect((await muster(...reservations, 'show', 'db-1')).out).toMatch(
+      /Node +only-one, under its epoch 1\n[^]*Ignored +hw:numa\n/,
+    );
+    const refused = await muster(
+      ...reservations,
+      'create',
+      fileOf('second.json', [{ ...asked, instance_uuid: 'db-2' }]),
+    );
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(/^candidates: [^\n]*\nstate: \d+ of \d+ are free: /);
+    expect(refused.err).toMatch(/\nclass: 0 of \d+ are of resource class CUSTOM_RARE\.\n/);
+    expect(refused.err).not.toContain('sizes:');
+    expect(refused.err).toContain('No node for instance "db-2": ');
+    expect((await muster(...reservations, 'show', 'db-2')).out).toMatch(
+      /State +error\n[^]*Nodes left +candidates: There [^\n]*\./,
+    );
+    expect((await muster(...reservations, 'release', 'db-1', 'db-2')).out).toBe(
+      'The reservation of db-1 is released.\nThe reservation of db-2 is released.\n',
+    );
+    expect(await json(...reservations, 'list')).toEqual([]);
+    expect(await muster(...reservations, 'create', fileOf('list.json', [asked, asked]))).toMatchObject({ code: 2 });
+  });
+});

@@ -25,7 +25,7 @@ import { beginClaim, beginUnclaim, endClaim, type ChangeNote, type StoredNode } 
 import { failReservation, reservationId, takeNode, type StoredReservation } from './documents.ts';
 import { requireNode } from '../builder/node-of.ts';
 import { countAllStages, requestOf, searchFor } from './search.ts';
-import { noMatch } from './stage-sentences.ts';
+import { demandOf, noMatch } from './stage-sentences.ts';
 
 export const RESERVATION_CLAIM = 'reservation-claim';
 
@@ -161,9 +161,8 @@ function chooseNext(step: AllocationStep, { id, doc }: StoredReservation, lost: 
     return record(item, progress, { changes: [put(RESERVATION, id, { ...doc, allocation: next })] });
   }
   const stages = countAllStages(fleet, search);
-  const { candidates } = requestOf(doc);
-  const demand = { requirements: search.requirements, project: doc.project, candidates: candidates?.length };
-  return failAllocation(step, { id, doc }, { reason: noMatch(doc.instance, stages, demand), stages });
+  const reason = noMatch(doc.instance, stages, demandOf(requestOf(doc), doc.project));
+  return failAllocation(step, { id, doc }, { reason, stages });
 }
 
 interface AllocationFailure {

@@ -4,7 +4,7 @@ import { defineRepresentation, type Redactor } from '../../access/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { MANAGER, NODE, RESERVATION, RESERVATION_SCHEMA, type Reservation } from '../model.ts';
 import { requestOf } from './search.ts';
-import { stageSentences } from './stage-sentences.ts';
+import { demandOf, stageSentences } from './stage-sentences.ts';
 
 const {
   digest: _digest,
@@ -52,7 +52,6 @@ function explainStages(
   doc: Pick<Reservation, 'request' | 'instance' | 'project'>,
   stages: NonNullable<Reservation['stages']>,
 ): object[] {
-  const { requirements, candidates } = requestOf(doc);
-  const sentences = stageSentences(stages, { requirements, project: doc.project, candidates: candidates?.length });
+  const sentences = stageSentences(stages, demandOf(requestOf(doc), doc.project));
   return stages.map((one, nth) => ({ ...one, sentence: sentences[nth] }));
 }

@@ -31,7 +31,7 @@ import {
   tooManyAllocations,
 } from './refusals.ts';
 import { countAllStages, searchFor, type NodeSearch } from './search.ts';
-import { noMatch } from './stage-sentences.ts';
+import { demandOf, noMatch } from './stage-sentences.ts';
 
 /** How the claims of an inventory are made; `unknown` until it has said so. */
 export type ClaimMode = 'inline' | 'asked' | 'direct' | 'unknown';
@@ -146,8 +146,7 @@ function findLiveManager(fleet: FleetReader, name: string, isLeaseLive: IsLeaseL
 function recordNoMatch(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
   const { request, project, search, by, nowMs } = command;
   const stages = countAllStages(fleet, search);
-  const demand = { requirements: request.requirements, project, candidates: request.candidates?.length };
-  const refusal = noMatch(request.instance, stages, demand);
+  const refusal = noMatch(request.instance, stages, demandOf(request, project));
   const failed = failReservation(composeReservation(command), { reason: refusal, stages, by, nowMs });
   return accept([put(RESERVATION, reservationId(request.instance), failed)], { kind: 'no-match', refusal });
 }

@@ -1,14 +1,24 @@
 // Why there is no node, stage by stage, in words: the API, the command line and the history say the same.
 import type { Refusal } from '../../fleet/index.ts';
 import type { StageCount } from '../matching/choose.ts';
+import type { ReservationRequest } from '../matching/request.ts';
 import type { CapabilityRequirement, HardwareRequirements } from '../matching/requirements.ts';
 
 /** What was asked for, as far as stages look at it. */
-export interface StageDemand {
+interface StageDemand {
   readonly requirements: HardwareRequirements;
-  readonly project?: string | undefined;
+  readonly project: string | undefined;
   /** How many were named. */
-  readonly candidates?: number | undefined;
+  readonly candidates: number | undefined;
+  /** The ports of an instance are to be connected. */
+  readonly isForBuild: boolean;
+}
+
+export function demandOf(
+  { requirements, candidates, build }: ReservationRequest,
+  project: string | undefined,
+): StageDemand {
+  return { requirements, project, candidates: candidates?.length, isForBuild: build !== undefined };
 }
 
 /** What the nodes that pass a stage have in common; undefined when nothing was asked for there. */
@@ -34,9 +44,8 @@ function describeStage(stage: StageCount['stage'], demand: StageDemand): string 
     case 'owner':
       return project === undefined ? 'are set aside for no project' : `are open to project "${project}"`;
     case 'networks':
-      return wanted.physicalNetworks.length === 0
-        ? 'are wired to where the instance is to be connected'
-        : `are wired to ${wanted.physicalNetworks.join(', ')}`;
+      if (wanted.physicalNetworks.length > 0) return `are wired to ${wanted.physicalNetworks.join(', ')}`;
+      return demand.isForBuild ? 'are wired to where the instance is to be connected' : undefined;
     case 'race':
       return 'are left: the others were taken meanwhile, could not be connected, or a try on them has failed';
   }
@@ -80,12 +89,12 @@ function describeCapability({ key, test }: CapabilityRequirement): string {
 /** One sentence for each stage: how many of those that came to it were left. */
 export function stageSentences(stages: readonly StageCount[], demand: StageDemand): string[] {
   return stages.map(({ stage, left }, nth) => {
+    if (nth === 0 && demand.candidates === undefined)
+      return left === 1 ? 'There is 1 node.' : `There are ${left} nodes.`;
     const before = stages[nth - 1]?.left ?? demand.candidates ?? left;
     const common = describeStage(stage, demand);
     if (common === undefined) return `${left} of ${before}: nothing was asked for here.`;
-    return nth === 0 && demand.candidates === undefined
-      ? `${left} nodes ${common}.`
-      : `${left} of ${before} ${common}.`;
+    return `${left} of ${before} ${common}.`;
   });
 }
 

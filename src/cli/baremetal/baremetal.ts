@@ -4,12 +4,14 @@ import { commandGroup, type Cli } from '../command.ts';
 import { showCapacity } from './capacity.ts';
 import { managerCommands } from './managers.ts';
 import { nodeCommands } from './nodes.ts';
+import { reservationCommands } from './reservations.ts';
 
 export function baremetalCommand(cli: Cli): Command {
   return commandGroup(
     'baremetal',
     'Machines that are given to instances whole',
     nodeCommands(cli),
+    reservationCommands(cli),
     managerCommands(cli),
     showCapacity(cli),
   );

@@ -684,6 +684,36 @@ export interface RebalancedServices {
   readonly more: boolean;
 }
 
+/** DELETE /api/v1/reservations/{id} */
+export interface ReleasedReservation {
+  readonly instance: string;
+  readonly state: 'released' | 'releasing';
+  readonly operation?: string;
+}
+
+/** GET /api/v1/reservations/{id} */
+export interface Reservation {
+  readonly id: string;
+  readonly revision: number;
+  readonly instance: string;
+  readonly manager: string;
+  readonly project?: string;
+  readonly site?: string;
+  readonly state: 'allocating' | 'active' | 'releasing' | 'error';
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly ignored: readonly string[];
+  readonly node?: string;
+  readonly nodeEpoch?: number;
+  readonly traits?: readonly string[];
+  readonly operation?: string;
+  readonly reason?: { readonly code: string; readonly message: string };
+  readonly createdAtMs: number;
+  readonly failedAtMs?: number;
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+  readonly stages?: readonly { readonly stage: string; readonly left: number; readonly sentence: string }[];
+}
+
 /** GET /api/v1/routers/{id} */
 export interface Router {
   readonly id: string;

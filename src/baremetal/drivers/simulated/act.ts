@@ -2,7 +2,9 @@
 // call, refused ones included.
 import { idOf, put, valueOf, type Change, type FleetReader, type Refusal } from '../../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../../journal/index.ts';
+import { requireNode } from '../../builder/node-of.ts';
 import { NODE, type Node } from '../../model.ts';
+import { beginDeploy, finishDeploy, type StoredNode } from '../../nodes/transitions.ts';
 import type { MachineCall, MachineOutcome, MachineStatus } from '../inventory.ts';
 import { faultOpOf, triggerFault } from './faults.ts';
 import { callMachine, NEW_MACHINE, statusOfMachine } from './machine.ts';
@@ -31,9 +33,9 @@ export function actOnMachine(
   { call, note, nowMs }: ActOnMachine,
   denyUnlessEntitled: RightCheck,
 ): Decision<ActAnswer> {
-  const node = fleet.get(NODE, idOf(NODE, call.node))?.doc;
-  if (node === undefined) return refuse(unknownMachine(call.node));
-  if (node.inventory !== 'simulated') return refuse(notSimulated(call.node, node));
+  const stored = fleet.get(NODE, idOf(NODE, call.node));
+  if (stored === undefined) return refuse(unknownMachine(call.node));
+  if (stored.doc.inventory !== 'simulated') return refuse(notSimulated(call.node, stored.doc));
   const settings = valueOf(fleet, SIMULATED_INVENTORY);
   const denied = denyUnlessEntitled(fleet, call);
   // A machine that checks nothing is called by whoever calls: that is what trials with such machines are about.
@@ -46,7 +48,28 @@ export function actOnMachine(
   const { machine, outcome } = callMachine(before, call, { settings, nowMs, fault });
   const changes: Change[] = [...used, noteCall(note, { ...call, nowMs, result: outcome.kind, denied: denied?.code })];
   if (machine !== before) changes.push(put(MACHINE, id, machine));
+  if (denied === undefined && isAccepted(outcome.kind)) {
+    changes.push(...followDeploy({ stored, call, status: statusOfMachine(machine, nowMs), nowMs }));
+  }
   return accept(changes, fault?.outcome === 'applied-but-lost' ? { kind: 'lost' } : { kind: 'outcome', outcome });
+}
+
+interface FollowedCall {
+  readonly stored: StoredNode;
+  readonly call: MachineCall;
+  readonly status: MachineStatus;
+  readonly nowMs: number;
+}
+
+/** From the commit that has it written there is data on the node, whoever deploys. Builds of Muster's own have said so before they ask. */
+function followDeploy({ stored, call, status, nowMs }: FollowedCall): Change[] {
+  const { state } = stored.doc;
+  const change = { by: call.manager, nowMs };
+  if (call.action === 'deploy' && state === 'reserved')
+    return [put(NODE, stored.id, requireNode(beginDeploy(stored, change)))];
+  return state === 'deploying' && status.state === 'deployed'
+    ? [put(NODE, stored.id, requireNode(finishDeploy(stored, change)))]
+    : [];
 }
 
 export function machineOf(fleet: FleetReader, node: string): Machine {
