@@ -1,5 +1,6 @@
 // The end of instances on nodes: in every state, once, after what is under way, and with machines that are not cleaned.
 import { describe, expect, test } from 'vitest';
+import { confirmNodeClean } from '../nodes/decide.ts';
 import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 
 async function activeWorld(managers: readonly string[] = ['m1']): Promise<NodesWorld> {
@@ -127,6 +128,8 @@ describe('a deletion', () => {
     await world.create();
     await world.settle();
     expect(world.instance('db')).toMatchObject({ state: 'error', fault: { code: 'no-match' } });
+    await world.commit((fleet) => confirmNodeClean(fleet, { id: 'n1', by: 'ann', nowMs: world.nowMs }));
+    expect([world.node('n1').state, world.alarms()]).toEqual(['available', []]);
   });
 
   test('of-one-in-error-that-holds-nothing', async () => {
