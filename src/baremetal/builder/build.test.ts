@@ -272,7 +272,7 @@ describe('a try that fails', () => {
 
   test('baremetal-35: overload of the endpoint costs no try, and the build goes on by itself', async () => {
     const world = await NodesWorld.of();
-    world.endpoint.push('overloaded', 'overloaded', 'overloaded', 'overloaded', 'overloaded');
+    world.managers.overloads = 5;
     await world.create();
     await world.settle();
     expect(world.instance('db')).toMatchObject({ state: 'active', attempts: [{ nth: 1 }] });
