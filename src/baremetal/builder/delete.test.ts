@@ -56,9 +56,10 @@ describe('a deletion', () => {
       for (let tick = 0; tick < ticks; tick += 1) await world.tick();
       const wasDeploying = world.machine('n1') === 'deploying';
       await world.delete('db');
-      if (wasDeploying) {
+      while (wasDeploying && world.machine('n1') === 'deploying') {
         await world.tick();
-        expect(world.calls().filter(({ op }) => op === 'clean')).toEqual([]);
+        if (world.machine('n1') === 'deploying')
+          expect(world.calls().map(({ op }) => op)).toEqual(['connect', 'deploy']);
       }
       await world.settle();
       expectGone(world);
@@ -91,6 +92,10 @@ describe('a deletion', () => {
     await world.tick();
     expect(world.node('n1').state).toBe('deploying');
     await world.register('m2');
+    while (world.machine('n1') === 'deploying') {
+      expect(world.callsInWords()).toEqual(['connect n1 for db by m1', 'deploy n1 for db by m1']);
+      await world.tick();
+    }
     await world.settle();
     expectGone(world);
     expect(world.callsInWords()).toEqual([
