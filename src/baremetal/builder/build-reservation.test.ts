@@ -47,8 +47,10 @@ describe('a request for a node', () => {
   test.each(['deleted', 'cancelled'] as const)('of a build that was %s is refused', async (how) => {
     const { world, ask } = await waiting();
     if (how === 'deleted') await world.delete('db');
-    else await world.cancel(ask.build.slice(0, ask.build.indexOf('.')));
-    await world.pass();
+    else {
+      await world.cancel(ask.build.slice(0, ask.build.indexOf('.')));
+      await world.pass();
+    }
     expect(constrainToBuild(world.fleet, ask)).toMatchObject({ code: 'build-not-waiting' });
   });
 

@@ -3,7 +3,7 @@
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { INSTANCE, portsOf, type Attempt, type Instance, type StoredInstance } from '../../instances/index.ts';
 import { bindPortsToNode, PORT, wiredPlacesOf } from '../../network/index.ts';
-import { isOpen, ITEM } from '../../operations/index.ts';
+import { ITEM } from '../../operations/index.ts';
 import type { Node } from '../model.ts';
 import { BARE_METAL, RESERVE_STEP } from './names.ts';
 
@@ -56,7 +56,6 @@ function isAwaited(fleet: FleetReader, { id, doc }: StoredInstance, { manager, b
   const item = fleet.get(ITEM, idOf(ITEM, build))?.doc;
   return (
     item !== undefined &&
-    isOpen(item) &&
     item.step === RESERVE_STEP &&
     item.target.kind === INSTANCE.name &&
     item.target.id === id &&

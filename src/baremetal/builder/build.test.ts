@@ -109,6 +109,10 @@ describe('a build', () => {
       world.node(world.instance('a-1')!.node!).manager,
       world.node(world.instance('a-2')!.node!).manager,
     ]).toEqual(['m1', 'm3']);
+    await world.delete('a-2');
+    await world.settle();
+    await world.create({ name: 'b' });
+    expect(world.instance('b')?.attempts).toMatchObject([{ manager: 'm3' }]);
   });
 });
 
@@ -205,6 +209,9 @@ describe('a try that fails', () => {
       const world = await NodesWorld.of(fixtureN(['seg0', 'seg2']), ['m1']);
       await world.arm({ op, outcome: 'failed' });
       await world.create();
+      while (world.instance('db')?.attempts[0]?.fault === undefined) await world.tick();
+      while (world.instance('db')?.node !== undefined) await world.tick();
+      expect(world.port('db-p0')?.binding).toBeUndefined();
       await world.settle();
       const [first, second] = world.instance('db')!.attempts;
       expect(first).toMatchObject({ nth: 1, fault: `${op}-failed`, excludes: 'node', manager: 'm1' });
@@ -272,7 +279,7 @@ describe('a try that fails', () => {
 
   test('baremetal-35: overload of the endpoint costs no try, and the build goes on by itself', async () => {
     const world = await NodesWorld.of();
-    world.endpoint.push('overloaded', 'overloaded', 'overloaded', 'overloaded', 'overloaded');
+    world.managers.overloads = 5;
     await world.create();
     await world.settle();
     expect(world.instance('db')).toMatchObject({ state: 'active', attempts: [{ nth: 1 }] });
@@ -328,6 +335,20 @@ describe('a build that is ended', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('by-its-deadline, and-deleted-before-anything-was-released: both come to an end', async () => {
+    const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
+    await world.arm({ op: 'deploy', outcome: 'hang' });
+    await world.create({ deadlineMs: 600_000 });
+    await world.settle();
+    world.clock.now += 600_000;
+    await world.pass();
+    expect(world.instance('db')?.state).toBe('error');
+    await world.delete('db');
+    await world.settle();
+    expect([world.instance('db'), world.node('n1').state, world.open()]).toEqual([undefined, 'available', []]);
+    expect(world.violations).toEqual([]);
+  });
+
   test('by-its-deadline-without-a-node: nothing is left to be released', async () => {
     const world = await NodesWorld.of(fixtureN(), []);
     await world.create({ deadlineMs: 60_000 });
@@ -366,6 +387,25 @@ describe('an inventory that is asked', () => {
     expect(world.node('n1')).toMatchObject({ state: 'available' });
     expect(world.node('n1').claimedFor).toBeUndefined();
     expect(world.violations).toEqual([]);
+  });
+
+  test('goes-on-asking-although-the-manager-of-the-build-is-lost', async () => {
+    const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1', 'm2']);
+    await world.set({ claims: 'asked' });
+    await world.arm({ op: 'claim', outcome: 'failed' });
+    const operation = await world.create();
+    await world.reserveFor(world.task('m1', 'reserve'), 'm1');
+    await world.lose('m1');
+    world.running.delete('m2');
+    while (world.reservation('db')?.state === 'allocating') {
+      expect(world.item(operation, 'db')?.assignee).toBe('m1');
+      await world.tick();
+    }
+    expect(world.calls().map(({ op, result }) => `${op} ${result}`)).toEqual(['claim lost', 'claim applied']);
+    world.running.add('m2');
+    await world.settle();
+    expect(world.instance('db')).toMatchObject({ state: 'active', attempts: [{ nth: 1 }] });
+    expect(world.node(world.instance('db')!.node!).manager).toBe('m2');
   });
 
   test('baremetal-31: an inventory without an endpoint for claims: the old path, and no node is adopted that was not asked for', async () => {

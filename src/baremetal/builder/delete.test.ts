@@ -1,5 +1,6 @@
 // The end of instances on nodes: in every state, once, after what is under way, and with machines that are not cleaned.
 import { describe, expect, test } from 'vitest';
+import { confirmNodeClean } from '../nodes/decide.ts';
 import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 
 async function activeWorld(managers: readonly string[] = ['m1']): Promise<NodesWorld> {
@@ -55,9 +56,10 @@ describe('a deletion', () => {
       for (let tick = 0; tick < ticks; tick += 1) await world.tick();
       const wasDeploying = world.machine('n1') === 'deploying';
       await world.delete('db');
-      if (wasDeploying) {
+      while (wasDeploying && world.machine('n1') === 'deploying') {
         await world.tick();
-        expect(world.calls().filter(({ op }) => op === 'clean')).toEqual([]);
+        if (world.machine('n1') === 'deploying')
+          expect(world.calls().map(({ op }) => op)).toEqual(['connect', 'deploy']);
       }
       await world.settle();
       expectGone(world);
@@ -90,6 +92,10 @@ describe('a deletion', () => {
     await world.tick();
     expect(world.node('n1').state).toBe('deploying');
     await world.register('m2');
+    while (world.machine('n1') === 'deploying') {
+      expect(world.callsInWords()).toEqual(['connect n1 for db by m1', 'deploy n1 for db by m1']);
+      await world.tick();
+    }
     await world.settle();
     expectGone(world);
     expect(world.callsInWords()).toEqual([
@@ -127,6 +133,8 @@ describe('a deletion', () => {
     await world.create();
     await world.settle();
     expect(world.instance('db')).toMatchObject({ state: 'error', fault: { code: 'no-match' } });
+    await world.commit((fleet) => confirmNodeClean(fleet, { id: 'n1', by: 'ann', nowMs: world.nowMs }));
+    expect([world.node('n1').state, world.alarms()]).toEqual(['available', []]);
   });
 
   test('of-one-in-error-that-holds-nothing', async () => {

@@ -1,7 +1,7 @@
 // A small control plane for tests of instances on nodes: managers that carry out what they are given in one go, machines that are simulated, and every
 // invariant checked after every commit.
 import { ALARM } from '../../alarms/index.ts';
-import { idOf, put, SETTING, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, put, SETTING, type Change, type Refusal } from '../../fleet/index.ts';
 import { TestWorld, type StartedServer } from '../../hosts/world-fixture.ts';
 import {
   Builders,
@@ -17,30 +17,23 @@ import {
 import { createCommand, fixtureF, flavor, KINDS, MODELS } from '../../instances/reference-fixture.ts';
 import { PORT, type Port } from '../../network/index.ts';
 import { NetworkDriver, SimulatedNetwork, simulatedBackEnds } from '../../network/runtime.ts';
-import type { Decision, Outcome } from '../../journal/index.ts';
+import type { Outcome } from '../../journal/index.ts';
 import {
   cancelOperation,
-  OPERATION,
   retryOperation,
   type Driver,
   type OperationId,
   type OperationKind,
-  type TaskAnswer,
 } from '../../operations/index.ts';
 import { OperationsController } from '../../operations/runtime.ts';
-import { actOnMachine, readMachine } from '../drivers/simulated/act.ts';
+import { readMachine } from '../drivers/simulated/act.ts';
 import { armFault, type ArmFault } from '../drivers/simulated/faults.ts';
 import { SimulatedInventory } from '../drivers/simulated/inventory-driver.ts';
 import { MACHINE_CALL, simulatedModel, type MachineCallNote } from '../drivers/simulated/model.ts';
 import { SIMULATED_INVENTORY, type SimulatedInventorySettings } from '../drivers/simulated/settings.ts';
-import { isDone } from '../manager/machine-task.ts';
-import { acquireNodes } from '../managers/acquire.ts';
-import { decideAnswer } from '../managers/answer.ts';
 import { loseManager, registerManager } from '../managers/decide.ts';
 import type { ManagerTask } from '../managers/messages.ts';
-import { denyUnlessManages } from '../managers/right.ts';
 import { listTasks } from '../managers/task-list.ts';
-import { canonicalRequest, parseReservationBody, type ReservationBody } from '../matching/request.ts';
 import { MANAGER, NODE, RESERVATION, type Manager, type Node, type Reservation } from '../model.ts';
 import { putNode } from '../nodes-fixture.ts';
 import { baremetalModel } from '../fleet-model.ts';
@@ -48,12 +41,12 @@ import { CLAIMS_DRIVER } from '../reservations/claim-order.ts';
 import { reservationClaim } from '../reservations/claim-operation.ts';
 import { ClaimsDriver } from '../reservations/claims-driver.ts';
 import { reservationRelease } from '../reservations/release-operation.ts';
-import { reserveNode, type ReserveAnswer } from '../reservations/reserve.ts';
-import type { MachineAction } from '../drivers/inventory.ts';
+import type { ReserveAnswer } from '../reservations/reserve.ts';
 import { baremetalBuild } from './build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
 import { nodeBuilder } from './node-builder.ts';
 import { baremetalPower, switchPower } from './power-operation.ts';
+import { WorkingManagers, type TaskResult } from './working-managers-fixture.ts';
 
 const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
 
@@ -86,13 +79,14 @@ export function metal(name: string, bareMetal: Flavor['bareMetal'] = {}): Change
 }
 
 export class NodesWorld extends TestWorld {
-  /** Managers whose process runs. */
-  readonly running = new Set<string>();
-  /** Answers of the reservation endpoint in place of its own, the first first. */
-  readonly endpoint: ('overloaded' | 'unanswered')[] = [];
+  readonly managers = new WorkingManagers(NODE_KINDS);
   #leaseEpoch = 0;
-  #simulated: SimulatedInventory | undefined;
   #notes = 0;
+
+  /** Managers whose process runs. */
+  get running(): Set<string> {
+    return this.managers.running;
+  }
 
   static async of(changes: readonly Change[] = fixtureN(), managers: readonly string[] = ['m1']): Promise<NodesWorld> {
     const world = new NodesWorld(NODE_MODELS);
@@ -104,7 +98,6 @@ export class NodesWorld extends TestWorld {
 
   protected override begin({ journal, clock, ids, log }: StartedServer): OperationsController {
     const inventory = new SimulatedInventory({ journal, clock, ids });
-    this.#simulated = inventory;
     // An inventory that answers at once is not too late: sleeps of tests are over at once.
     const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => Promise.withResolvers<never>().promise };
     const network = new SimulatedNetwork({ clock, emit: () => undefined });
@@ -245,51 +238,13 @@ export class NodesWorld extends TestWorld {
     }
   }
 
-  async manage(name: string): Promise<void> {
-    await this.#acquire(name);
-    for (const task of this.tasks(name)) await this.#carryOut(name, task);
-  }
-
-  async #acquire(name: string): Promise<void> {
-    const { holder, leaseEpoch } = this.manager(name);
-    const context = { kinds: NODE_KINDS, isLeaseLive: () => true, ownOnly: false };
-    const command = { ...context, manager: name, holder, leaseEpoch, by: name, nowMs: this.nowMs };
-    await this.commit((fleet) => acquireNodes(fleet, command));
-  }
-
-  async #carryOut(name: string, task: ManagerTask): Promise<void> {
-    const result = task.kind === 'reserve' ? await this.#reserve(name, task) : await this.#callMachine(name, task);
-    if (result !== undefined) await this.answer(name, task, result);
+  manage(name: string): Promise<void> {
+    return this.managers.work(this.journal, name, this.nowMs);
   }
 
   /** Also late ones, which tests keep back. */
-  async answer(name: string, task: ManagerTask, result: Omit<TaskAnswer, 'task'>): Promise<void> {
-    const { holder, leaseEpoch } = this.manager(name);
-    const { id, node, nodeEpoch, instance } = task;
-    const fence = { ...(node !== undefined && { node, nodeEpoch }), ...(instance !== undefined && { instance }) };
-    await this.journal.submit({
-      by: name,
-      decide: (fleet) =>
-        decideAnswer(fleet, NODE_KINDS, {
-          ...{ manager: name, holder, leaseEpoch, task: id, isLeaseLive: () => true, nowMs: this.nowMs },
-          ...fence,
-          ...result,
-        }),
-    });
-  }
-
-  async #reserve(manager: string, { args }: ManagerTask): Promise<Omit<TaskAnswer, 'task'> | undefined> {
-    if (this.endpoint.shift() !== undefined) return undefined;
-    const body = args['request'] as ReservationBody;
-    const outcome = await this.reserve({ ...body, manager });
-    if (outcome.kind === 'refused') {
-      const { code, message } = outcome.refusal;
-      return { outcome: 'failed', problems: [message], facts: { reason: { code } } };
-    }
-    const { answer } = outcome;
-    if (answer.kind === 'no-match')
-      return { outcome: 'failed', problems: [answer.refusal.message], facts: { reason: { code: 'no-match' } } };
-    return answer.kind === 'allocating' ? undefined : { outcome: 'done' };
+  answer(name: string, task: ManagerTask, result: TaskResult): Promise<void> {
+    return this.managers.answer(this.journal, { name, task, nowMs: this.nowMs }, result);
   }
 
   tasks(manager: string): ManagerTask[] {
@@ -304,50 +259,7 @@ export class NodesWorld extends TestWorld {
   }
 
   /** The request of a reserve task, sent by its manager; its answer to the task is not. */
-  async reserveFor({ args }: ManagerTask, manager: string): Promise<Outcome<ReserveAnswer>> {
-    return this.reserve({ ...(args['request'] as ReservationBody), manager });
-  }
-
-  async reserve(body: ReservationBody): Promise<Outcome<ReserveAnswer>> {
-    const request = parseReservationBody(body);
-    if (!('requirements' in request)) throw new Error('the request is malformed');
-    const claims = await this.#simulated?.claims();
-    return this.journal.submit<ReserveAnswer>({
-      by: 'test',
-      decide: (fleet: FleetReader): Decision<ReserveAnswer> =>
-        reserveNode(fleet, {
-          request,
-          body,
-          digest: canonicalRequest(body),
-          isVisible: () => true,
-          operation: idOf(OPERATION, `claim-${this.fleet.revision}`),
-          claimModeOf: () => claims ?? 'unknown',
-          isLeaseLive: (name, epoch) => this.running.has(name) && this.manager(name).leaseEpoch === epoch,
-          by: request.manager,
-          nowMs: this.nowMs,
-        }),
-    });
-  }
-
-  async #callMachine(manager: string, task: ManagerTask): Promise<Omit<TaskAnswer, 'task'> | undefined> {
-    const { id, node = '', nodeEpoch = 0, instance = '', args } = task;
-    const action = task.kind as MachineAction;
-    const status = readMachine(this.fleet, node, this.nowMs);
-    if (isDone(action, status, instance)) return { outcome: 'done' };
-    const isUnderWay = { deploy: status.state === 'deploying', clean: status.state === 'cleaning' }[action as string];
-    if (isUnderWay === true) return undefined;
-    const call = { node, nodeEpoch, instance, action, manager, args: { ...args, task: id } };
-    const command = { call, note: `call-${String((this.#notes += 1)).padStart(6, '0')}`, nowMs: this.nowMs };
-    const deny = (fleet: FleetReader): Refusal | undefined =>
-      denyUnlessManages(fleet, { ...call, isLeaseLive: () => this.running.has(manager) });
-    const answer = await this.commit((fleet) => actOnMachine(fleet, command, deny));
-    if (answer.kind !== 'outcome') return undefined;
-    const { outcome } = answer;
-    if (outcome.kind === 'stale') return undefined;
-    if (outcome.kind === 'failed') return { outcome: 'failed', problems: [outcome.reason.code] };
-    if (action !== 'deploy' && action !== 'clean') return { outcome: 'done' };
-    const after = readMachine(this.fleet, node, this.nowMs);
-    if (after.state === 'failed') return { outcome: 'failed', problems: [`${action}-failed`] };
-    return after.state === 'deploying' || after.state === 'cleaning' ? undefined : { outcome: 'done' };
+  reserveFor(task: ManagerTask, manager: string): Promise<Outcome<ReserveAnswer>> {
+    return this.managers.requestNode(this.journal, { name: manager, task, nowMs: this.nowMs });
   }
 }

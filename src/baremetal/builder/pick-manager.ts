@@ -24,6 +24,7 @@ export function canTakeBuilds(fleet: FleetReader, manager: string | undefined): 
   return doc !== undefined && takesBuilds(doc);
 }
 
-function takesBuilds({ state, draining }: Manager): boolean {
-  return state === 'live' && draining === undefined;
+/** One that drains is not live: it is `draining`. */
+function takesBuilds({ state }: Manager): boolean {
+  return state === 'live';
 }

@@ -18,7 +18,6 @@ import {
   retryWithBackoff,
   shortenText,
   targetKey,
-  taskId,
   wait,
   type OperationId,
   type OperationKind,
@@ -63,9 +62,8 @@ export const baremetalPower: OperationKind = {
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
   task: (_fleet, item) => {
     const { step, retryAtMs } = item.doc;
-    // The task names the call: one that is repeated does not reboot the machine a second time.
     if (!hasBegun(item) || retryAtMs !== undefined) return undefined;
-    return { kind: step, args: { sinceEpoch: sinceEpochOf(item), task: taskId(item) } };
+    return { kind: step, args: { sinceEpoch: sinceEpochOf(item) } };
   },
   handleTaskAnswer: handleAnswer,
 };

@@ -1,6 +1,6 @@
 // The reasons of builds on bare metal in words.
 import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
-import { CLEAN_FAILED } from './teardown.ts';
+import { CLEAN_FAILED } from '../nodes/clean-failed-alarm.ts';
 
 const FAULT: ReasonSentences[string] = ({ code, message }) => endSentence(formatFact(message ?? `It failed: ${code}.`));
 

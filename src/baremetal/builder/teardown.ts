@@ -1,6 +1,5 @@
 // Takes an instance off its node: a node on which nothing was done yet is free at once, any other is disconnected and cleaned first. A node that cannot
 // be cleaned stays out of service with an alarm, and the reservation ends all the same.
-import { alarmId, raiseAlarm } from '../../alarms/index.ts';
 import { idOf, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   decideLater,
@@ -16,6 +15,7 @@ import {
   type TaskAnswer,
 } from '../../operations/index.ts';
 import { NODE, RESERVATION, type NodeFault } from '../model.ts';
+import { CLEAN_FAILED, raiseCleanFailed } from '../nodes/clean-failed-alarm.ts';
 import { abandonClean, beginClean, failClean, type StoredNode } from '../nodes/transitions.ts';
 import { beginRelease, endReservation, type Release } from '../reservations/release.ts';
 import { nodeOfInstance, requireNode } from './node-of.ts';
@@ -30,7 +30,6 @@ export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP, R
 /** A machine that was not cleaned after so many tries is for somebody to look at. */
 const CLEAN_TRIES_MAX = 3;
 
-export const CLEAN_FAILED = 'node-clean-failed';
 const GIVEN_BACK = 'claim-given-back';
 
 /** What is committed once nothing of the instance is on a node any more. */
@@ -157,12 +156,6 @@ function abandonNode(
   const fault: NodeFault = { code: CLEAN_FAILED, message: text, atMs: nowMs };
   const failed = requireNode(failClean(node, { by, nowMs, fault }));
   const abandoned = requireNode(abandonClean({ ...node, doc: failed }, { by, nowMs }));
-  const { site } = node.doc;
-  const alarm = raiseAlarm(fleet, alarmId(CLEAN_FAILED, node.id), {
-    severity: 'warning',
-    ...(site !== undefined && { site }),
-    reason: { code: CLEAN_FAILED, node: node.id, instance, text },
-    sinceMs: nowMs,
-  });
+  const alarm = raiseCleanFailed(fleet, node, { instance, text, nowMs });
   return [put(NODE, node.id, abandoned), remove(RESERVATION, idOf(RESERVATION, instance)), ...alarm];
 }

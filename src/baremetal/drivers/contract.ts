@@ -214,6 +214,13 @@ export function machineContract({
       await expect(caller.harness.driver.carryOut(call, { signal: AbortSignal.abort() })).rejects.toThrow();
     });
 
+    check('nothing-is-done-once-the-caller-knows-that-it-may-not', async (caller) => {
+      const call = { ...caller.fence(5), action: 'deploy', manager: 'm1', args: { image } } as const;
+      const how = { ...NEVER, mayAct: () => false };
+      await expect(caller.harness.driver.carryOut(call, how)).rejects.toThrow();
+      expect(await caller.harness.countBegun(caller.node, 'deploy')).toBe(0);
+    });
+
     check('machines-do-not-touch-each-other', async (caller) => {
       const [, other = ''] = caller.harness.nodes;
       await caller.call('deploy', { args: imageArgs });

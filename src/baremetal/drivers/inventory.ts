@@ -72,6 +72,12 @@ export interface CallOptions {
   readonly mayAct?: () => boolean;
 }
 
+/** Right before an effect: throws once the right to it is over. */
+export function requireRight({ signal, mayAct }: CallOptions): void {
+  signal.throwIfAborted();
+  if (mayAct?.() === false) throw new Error('the right to act is over');
+}
+
 /** Used by the server that decides. Lists and finds reject with `InventoryUnavailable`. */
 export interface Inventory {
   readonly name: InventoryName;

@@ -3,6 +3,7 @@ import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts'
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
 import { NODE, type Node } from '../model.ts';
+import { clearCleanFailed } from './clean-failed-alarm.ts';
 import { denyMove, enrolNode, isSameDescription, refuseOtherInventory, type Enroller, type NodeSpec } from './enrol.ts';
 import {
   confirmClean,
@@ -100,19 +101,20 @@ export function deleteNode(fleet: FleetReader, { id, ...change }: NodeCommand): 
   const stored = fleet.get(NODE, idOf(NODE, id));
   if (stored === undefined) return refuse(unknownNode(id));
   if (stored.doc.inventory !== 'simulated') return refuse(refuseOtherInventory(stored));
-  return toDecision(stored, removeNode(stored, change));
+  return toDecision(fleet, stored, removeNode(stored, change));
 }
 
 function changeNode(fleet: FleetReader, id: string, edit: (stored: StoredNode) => TransitionResult): Decision<Node> {
   const stored = fleet.get(NODE, idOf(NODE, id));
   if (stored === undefined) return refuse(unknownNode(id));
   if (stored.doc.state === 'removed') return refuse(nodeRemoved(id));
-  return toDecision(stored, edit(stored));
+  return toDecision(fleet, stored, edit(stored));
 }
 
-function toDecision(stored: StoredNode, node: TransitionResult): Decision<Node> {
+function toDecision(fleet: FleetReader, stored: StoredNode, node: TransitionResult): Decision<Node> {
   if (isRefused(node)) return refuse(node);
-  return accept(node === stored.doc ? [] : [put(NODE, stored.id, node)], node);
+  if (node === stored.doc) return accept([], node);
+  return accept([put(NODE, stored.id, node), ...clearCleanFailed(fleet, stored, node)], node);
 }
 
 function noteChange(node: Node, { by, nowMs }: ChangeNote): Node {

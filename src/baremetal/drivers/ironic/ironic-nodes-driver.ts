@@ -1,7 +1,7 @@
 // Nodes of Ironic and the claims on them: reads, and who may act. A claim is an allocation, or the instance on the node where allocations do not
 // exist; both carry a mark with the instance and the node's epoch. Ironic knows nothing of managers, so that an epoch after the claim's is not checked.
 import { createHash } from 'node:crypto';
-import { InventoryUnavailable, type CallOptions, type NodeFence } from '../inventory.ts';
+import { InventoryUnavailable, requireRight, type CallOptions, type NodeFence } from '../inventory.ts';
 import { readMark, type ClaimMark } from './claim-mark.ts';
 import { IronicRefusal, isAtLeast, type IronicClient, type IronicVersion } from './ironic-client-driver.ts';
 import { readIronicNode, toRecord, type IronicNode } from './ironic-node.ts';
@@ -93,19 +93,20 @@ export class IronicNodes {
   }
 
   /** Sent again while another call has the node's lock. */
-  async sendToNode(request: {
-    readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-    readonly path: string;
-    readonly body?: object;
-    readonly signal: AbortSignal;
-  }): Promise<unknown> {
+  async sendToNode(
+    request: CallOptions & {
+      readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+      readonly path: string;
+      readonly body?: object;
+    },
+  ): Promise<unknown> {
     for (;;) {
+      requireRight(request);
       try {
         return await this.client.send(request);
       } catch (error) {
         if (!isLocked(error)) throw error;
         await this.client.sleep(LOCK_RETRY_MS, request.signal);
-        request.signal.throwIfAborted();
       }
     }
   }

@@ -1,14 +1,15 @@
 // Drives simulated machines, from wherever a manager runs: calls go to the server that decides, which checks the manager's right to them. It acts, and
 // waits until the machine is done. A call whose answer was lost is repeated: the machine has carried it out already, or does so now.
 import type { Clock } from '../../../journal/index.ts';
-import type {
-  CallOptions,
-  MachineAction,
-  MachineCall,
-  MachineDriver,
-  MachineOutcome,
-  MachineStatus,
-  NodeFence,
+import {
+  requireRight,
+  type CallOptions,
+  type MachineAction,
+  type MachineCall,
+  type MachineDriver,
+  type MachineOutcome,
+  type MachineStatus,
+  type NodeFence,
 } from '../inventory.ts';
 
 export type MachineReply =
@@ -62,6 +63,7 @@ export class SimulatedMachines implements MachineDriver {
   async carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
     const { link, clock } = this.#options;
     for (;;) {
+      requireRight(how);
       const reply = await link.act(call, how);
       switch (reply.kind) {
         case 'refused':
