@@ -48,16 +48,16 @@ import { nodeBuilder } from './node-builder.ts';
 import { baremetalPower, switchPower } from './power-operation.ts';
 import { WorkingManagers, type TaskResult } from './working-managers-fixture.ts';
 
-const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
+export const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
 
-const NODE_KINDS: ReadonlyMap<string, OperationKind> = new Map([
+export const NODE_KINDS: ReadonlyMap<string, OperationKind> = new Map([
   ...KINDS,
   ...[baremetalBuild, baremetalDelete, baremetalRelease, baremetalPower, reservationClaim, reservationRelease].map(
     (kind) => [kind.name, kind] as const,
   ),
 ]);
 
-const NODE_MODELS = [...MODELS, baremetalModel, simulatedModel];
+export const NODE_MODELS = [...MODELS, baremetalModel, simulatedModel];
 
 /** A minute and a half. */
 const QUIET_TICKS = 18;
