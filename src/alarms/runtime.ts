@@ -1,1 +1,0 @@
-export { IntegrityController } from './integrity-controller.ts';
