@@ -158,6 +158,11 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           );
         }
       }),
+    onInstanceEnded: (listener) => simulated.onInstanceEnded(() => program.alive && listener()),
+    startEnded: (view, signal) =>
+      hypervisor.instances.some(({ state }) => state === 'ended')
+        ? call('start what ended', 500, () => simulated.startEnded(view, signal))
+        : Promise.resolve(undefined),
     ...(machine.hasBfd && { bfdDownPeers: () => simulated.bfdDownPeers() }),
     listConnections: (service) => call('connections', 20, () => simulated.listConnections(service)),
     importConnections: (service, connections) =>

@@ -14,6 +14,8 @@ export interface RuntimeMachine {
   start(disk: MemoryDisk): InstanceRuntime;
   /** What really runs there, by ids; undefined where only the runtime knows. */
   running(): Promise<readonly string[]> | undefined;
+  /** Makes an instance end by itself. */
+  end(id: string): Promise<void>;
   close?(): Promise<void>;
 }
 
@@ -71,6 +73,8 @@ export function instanceRuntimeContract(name: string, make: () => RuntimeMachine
   describe(`the instance runtime: ${name}`, () => {
     lifeContract(make);
     moveContract(make);
+    handoverContract(make);
+    endContract(make);
     restartContract(make);
     taskContract(make);
     damageContract(make);
@@ -163,11 +167,102 @@ function moveContract(make: () => RuntimeMachine): void {
     await bench.runtime.build(spec('i1'), callFor('t1'));
     const order = { id: 'i1', target: 'h2', move: 'cold' as const };
     expect(await bench.runtime.migrate(order, callFor('t2'))).toEqual({ kind: 'done' });
-    expect([await bench.running(), bench.runtime.sentTo('i1')]).toEqual([[], 'h2']);
+    const sent = { id: 'i1', state: 'sent', target: 'h2' };
+    expect([await bench.running(), bench.runtime.instances]).toMatchObject([[], [sent]]);
     await bench.restart();
-    expect([await bench.running(), bench.runtime.sentTo('i1')]).toEqual([[], 'h2']);
+    expect([await bench.running(), bench.runtime.instance('i1')]).toMatchObject([[], sent]);
     await bench.runtime.build(spec('i1'), callFor('t3'));
-    expect(bench.runtime.sentTo('i1')).toBeUndefined();
+    expect(bench.states()).toEqual(['i1 running']);
+  });
+}
+
+function handoverContract(make: () => RuntimeMachine): void {
+  test('a-sent-one-is-never-started', async () => {
+    const bench = new Bench(make);
+    await bench.runtime.open();
+    await bench.runtime.build(spec('i1'), callFor('t1'));
+    await bench.runtime.migrate({ id: 'i1', target: 'h2', move: 'live' }, callFor('t2'));
+    for (let nth = 0; nth < 2; nth += 1) {
+      const { runtime } = bench;
+      expect(await runtime.start('i1', callFor('t3'))).toMatchObject({ kind: 'failed', fault: 'instance-gone' });
+      expect(await runtime.activate({ id: 'i1', nics: [] }, callFor('t4'))).toMatchObject({ fault: 'not-prepared' });
+      expect(await runtime.stop('i1', callFor('t5'))).toMatchObject({ fault: 'instance-gone' });
+      const again = { id: 'i1', target: 'h3', move: 'live' as const };
+      expect(await runtime.migrate(again, callFor('t6'))).toMatchObject({ fault: 'instance-gone' });
+      expect([bench.states(), await bench.running()]).toEqual([['i1 sent'], []]);
+      await bench.restart();
+    }
+    expect((await bench.runtime.destroy('i1', callFor('t7'))).kind).toBe('done');
+    expect(bench.runtime.instances).toEqual([]);
+  });
+
+  test('runs-on-when-its-migration-is-cancelled-before-it-is-handed-over', async () => {
+    const bench = new Bench(make);
+    await bench.runtime.open();
+    await bench.runtime.build(spec('i1'), callFor('t1'));
+    // Whatever has its turn before it.
+    const before = bench.runtime.build(spec('i2'), callFor('t2'));
+    const migrating = bench.runtime.migrate({ id: 'i1', target: 'h2', move: 'live' }, callFor('t3'));
+    bench.runtime.cancelMigration('i1');
+    const [, result] = await Promise.all([before, migrating]);
+    expect(result).toMatchObject({ kind: 'failed', fault: 'migration-failed' });
+    expect([bench.states(), await bench.running()]).toEqual([
+      ['i1 running', 'i2 running'],
+      ['i1', 'i2'],
+    ]);
+    // Nothing is left of it: the next one is handed over.
+    const next = await bench.runtime.migrate({ id: 'i1', target: 'h2', move: 'live' }, callFor('t4'));
+    expect([next, bench.runtime.instance('i1')?.state]).toEqual([{ kind: 'done' }, 'sent']);
+    bench.runtime.cancelMigration('i1');
+    expect(bench.runtime.instance('i1')?.state).toBe('sent');
+  });
+}
+
+function endContract(make: () => RuntimeMachine): void {
+  test('reports-one-that-ended-by-itself', async () => {
+    const bench = new Bench(make);
+    await bench.runtime.open();
+    for (const id of ['i1', 'i2']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
+    const ended: string[] = [];
+    const stop = bench.runtime.onEnded((id) => ended.push(id));
+    expect(bench.runtime.instance('i1')).not.toHaveProperty('endedAtMs');
+    await bench.machine.end('i1');
+    await bench.runtime.refresh?.();
+    await bench.runtime.refresh?.();
+    expect([ended, bench.states(), await bench.running()]).toEqual([['i1'], ['i1 ended', 'i2 running'], ['i2']]);
+    const { endedAtMs, by } = bench.runtime.instance('i1') ?? {};
+    expect([typeof endedAtMs, by]).toEqual(['number', 't-i1']);
+    stop();
+    await bench.machine.end('i2');
+    await bench.runtime.refresh?.();
+    expect(ended).toEqual(['i1']);
+  });
+
+  test('starts-one-that-ended-when-it-is-told-to, and-does-not-forget-when-it-ended', async () => {
+    const bench = new Bench(make);
+    await bench.runtime.open();
+    await bench.runtime.build(spec('i1'), callFor('t1'));
+    await bench.machine.end('i1');
+    await bench.runtime.refresh?.();
+    const { endedAtMs } = bench.runtime.instance('i1') ?? {};
+    expect(await bench.runtime.start('i1', callFor('t2'))).toEqual({ kind: 'done' });
+    expect([bench.states(), await bench.running()]).toEqual([['i1 running'], ['i1']]);
+    expect(bench.runtime.instance('i1')?.endedAtMs).toBe(endedAtMs);
+    await bench.runtime.build(spec('i1'), callFor('t3'));
+    expect(bench.runtime.instance('i1')).not.toHaveProperty('endedAtMs');
+  });
+
+  test('a-task-that-takes-one-away-is-no-end-of-it', async () => {
+    const bench = new Bench(make);
+    await bench.runtime.open();
+    const ended: string[] = [];
+    bench.runtime.onEnded((id) => ended.push(id));
+    for (const id of ['i1', 'i2', 'i3']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
+    await bench.runtime.stop('i1', callFor('t4'));
+    await bench.runtime.destroy('i2', callFor('t5'));
+    await bench.runtime.migrate({ id: 'i3', target: 'h2', move: 'cold' }, callFor('t6'));
+    await bench.runtime.refresh?.();
+    expect([ended, bench.states()]).toEqual([[], ['i1 stopped', 'i3 sent']]);
   });
 }
 
