@@ -1,6 +1,7 @@
 // The verdict: what clients were told against what is there, asked of every server over the API and of every database by SQL.
 import { readFileSync } from 'node:fs';
-import { waitFor, type Database } from './database.ts';
+import type { Database } from './database.ts';
+import { waitFor } from './wait-for.ts';
 import type { Acknowledged, Load } from './load.ts';
 import { MACHINES } from './network.ts';
 import { ask, type Servers } from './servers.ts';

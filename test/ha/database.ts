@@ -1,16 +1,15 @@
 // etcd and Patroni on three machines, made from the configuration that is shipped for reference. Faults of the database are
 // here: what is killed, stopped or switched over is decided by the test.
 import { randomBytes } from 'node:crypto';
-import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { Etcd } from './etcd.ts';
 import { MACHINES, signal as send, type MachineName, type Network } from './network.ts';
 import { Program } from './program.ts';
+import { waitFor } from './wait-for.ts';
 
 const TEMPLATE = resolve(import.meta.dirname, '../../packaging/reference/patroni.yml');
-/** Only a test that fails waits so long. */
-const PATIENCE_MS = 240_000;
 
 export interface DatabaseOptions {
   readonly network: Network;
@@ -28,18 +27,19 @@ interface Member {
 
 export class Database {
   readonly #options: DatabaseOptions;
-  readonly #etcd = new Map<MachineName, Program>();
+  readonly etcd: Etcd;
   readonly #patroni = new Map<MachineName, Program>();
   readonly #secrets = new Map<string, string>();
 
   constructor(options: DatabaseOptions) {
     this.#options = options;
+    this.etcd = new Etcd(options);
     for (const name of ['SUPERUSER', 'REPLICATION', 'REWIND', 'MUSTER'])
       this.#secrets.set(name, randomBytes(12).toString('hex'));
   }
 
   async start(): Promise<void> {
-    for (const machine of MACHINES) this.#startEtcd(machine);
+    for (const machine of MACHINES) this.etcd.start(machine);
     for (const machine of MACHINES) this.#configure(machine);
     for (const machine of MACHINES) this.startPatroni(machine);
     await this.settled();
@@ -136,30 +136,14 @@ export class Database {
     // All at once: no standby is left to be promoted.
     await Promise.all([...this.#patroni.values()].map((program) => program.stop('SIGKILL')));
     for (const machine of MACHINES) this.signalAll(machine, 'SIGKILL');
-    await Promise.all([...this.#etcd.values()].map((program) => program.stop()));
+    await this.etcd.stopAll();
   }
 
-  #startEtcd(machine: MachineName): void {
-    const { network, folder } = this.#options;
-    const peer = (name: MachineName): string => `http://${network.address(name)}:2380`;
-    const client = `http://${network.address(machine)}:2379`;
-    mkdirSync(join(folder, machine), { recursive: true, mode: 0o755 });
-    const flags = {
-      name: machine,
-      'data-dir': join(folder, machine, 'etcd'),
-      'listen-peer-urls': peer(machine),
-      'initial-advertise-peer-urls': peer(machine),
-      'listen-client-urls': client,
-      'advertise-client-urls': client,
-      'initial-cluster': MACHINES.map((name) => `${name}=${peer(name)}`).join(','),
-      'initial-cluster-state': 'new',
-      'initial-cluster-token': 'muster',
-      // Patroni speaks the older interface here: see the reference configuration.
-      'enable-v2': 'true',
-    };
-    const command = ['etcd', ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)] as const;
-    const log = join(folder, machine, 'etcd.log');
-    this.#etcd.set(machine, new Program({ namespace: network.namespace(machine), command: [...command], log }));
+  /** The database of a machine whose processes were killed is gone, as after its disk was replaced; its configuration is put there again. */
+  replaceDisk(machine: MachineName): void {
+    for (const name of ['postgres', 'run'])
+      rmSync(join(this.#options.folder, machine, name), { recursive: true, force: true });
+    this.#configure(machine);
   }
 
   #configure(machine: MachineName): void {
@@ -201,17 +185,6 @@ export class Database {
       signal: AbortSignal.timeout(body === undefined ? 2000 : 60_000),
       ...(body !== undefined && { method: 'POST', body: JSON.stringify(body) }),
     });
-  }
-}
-
-/** Waits for a condition that has to come; what it waits for is in the error if it does not. */
-export async function waitFor<T>(what: string, look: () => Promise<T | undefined>): Promise<T> {
-  const deadlineAt = Date.now() + PATIENCE_MS;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > deadlineAt) throw new Error(`waited ${PATIENCE_MS / 1000} s in vain for ${what}`);
-    await sleep(100);
   }
 }
 

@@ -54,6 +54,10 @@ export class Load {
     return this.#writesAt.length;
   }
 
+  get reads(): number {
+    return this.#readsAt.length;
+  }
+
   /** The longest silence between two successes, or since the fault, in a span of time. */
   unavailability(fromMs: number, toMs = performance.now()): Unavailability {
     return {

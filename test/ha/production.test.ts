@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { start } from '../cli/muster.ts';
 import { endChild } from '../end-child.ts';
 import { check, GOOD } from './check.ts';
-import { waitFor } from './database.ts';
+import { waitFor } from './wait-for.ts';
 import { MACHINES, type MachineName } from './network.ts';
 import { makeCertificate } from './servers.ts';
 import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './reference-setup.ts';

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureTools } from '../packaging/install.ts';
 import { ensurePostgres } from '../postgres/install.ts';
-import { Database, waitFor } from './database.ts';
+import { Database } from './database.ts';
+import { waitFor } from './wait-for.ts';
 import { Load } from './load.ts';
 import { MACHINES, Network, signal } from './network.ts';
 import { Servers } from './servers.ts';
@@ -23,7 +24,10 @@ export interface ReferenceSetup {
 const TOOLS = [
   { program: 'ip', name: 'iproute2' },
   { program: 'etcd', name: 'etcd-server' },
+  { program: 'etcdctl', name: 'etcd-client' },
   { program: 'patroni', name: 'patroni' },
+  // Patroni takes any of the clients of its stores for enough: another one may be there already.
+  { program: '/usr/lib/python3/dist-packages/etcd/__init__.py', name: 'python3-etcd' },
 ];
 
 /** Why there can be no such set-up here; undefined when there can. */
@@ -95,6 +99,12 @@ async function startLoad(servers: Servers, name: string): Promise<Load> {
 export async function waitForWrites(load: Load, more: number): Promise<void> {
   const enough = load.writes + more;
   await waitFor(`${more} more acknowledged writes`, async () => (load.writes >= enough ? true : undefined));
+}
+
+/** Until so many more reads were answered. */
+export async function waitForReads(load: Load, more: number): Promise<void> {
+  const enough = load.reads + more;
+  await waitFor(`${more} more reads`, async () => (load.reads >= enough ? true : undefined));
 }
 
 function userPostgres(): { readonly uid: number; readonly gid: number } {

@@ -1,9 +1,9 @@
 // Three real Muster servers, one on each machine, with certificates of an authority of their own, on one PostgreSQL that fails over.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request, type Agent } from 'node:https';
 import { join, resolve } from 'node:path';
-import { waitFor } from './database.ts';
+import { waitFor } from './wait-for.ts';
 import { MACHINES, type MachineName, type Network } from './network.ts';
 import { Program } from './program.ts';
 
@@ -31,6 +31,8 @@ export interface Answer {
 export class Servers {
   readonly #options: ServersOptions;
   readonly #programs = new Map<MachineName, Program>();
+  /** As an operator keeps it: the machine that it was made on may be lost. */
+  #adminToken: string | undefined;
 
   constructor(options: ServersOptions) {
     this.#options = options;
@@ -52,9 +54,15 @@ export class Servers {
   }
 
   /** As an operator does it, from the first machine or from where the secrets are kept. */
-  copyKeysTo(folder: string): void {
+  copyKeysTo(folder: string, from: MachineName = MACHINES[0]): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    copyFileSync(join(this.#dataFolder(MACHINES[0]), KEY_FILE), join(folder, KEY_FILE));
+    copyFileSync(join(this.#dataFolder(from), KEY_FILE), join(folder, KEY_FILE));
+  }
+
+  /** The data folder of a machine whose server was killed is gone, and has the keys of another one instead. */
+  replaceDisk(machine: MachineName, keysFrom: MachineName): void {
+    rmSync(this.#dataFolder(machine), { recursive: true, force: true });
+    this.copyKeysTo(this.#dataFolder(machine), keysFrom);
   }
 
   #dataFolder(machine: MachineName): string {
@@ -93,7 +101,8 @@ export class Servers {
   }
 
   adminToken(): string {
-    return readFileSync(join(this.#dataFolder(MACHINES[0]), 'admin-token'), 'utf8').trim();
+    this.#adminToken ??= readFileSync(join(this.#dataFolder(MACHINES[0]), 'admin-token'), 'utf8').trim();
+    return this.#adminToken;
   }
 
   async isReady(machine: MachineName, program = this.program(machine), port = PORT): Promise<void> {

@@ -7,6 +7,7 @@ import { withoutStartingServices } from '../ovs/install.ts';
 import { aptInstall, whyNotInstall } from '../postgres/install.ts';
 
 export interface Tool {
+  /** By its name, or a file of a package that brings no program by its whole path. */
   readonly program: string;
   /** The Debian package that brings it. */
   readonly name: string;
@@ -32,6 +33,11 @@ export async function ensureTools(tools: readonly Tool[]): Promise<ToolsFound> {
 }
 
 async function isThere(program: string): Promise<boolean> {
+  if (program.startsWith('/'))
+    return access(program).then(
+      () => true,
+      () => false,
+    );
   const folders = [...(process.env['PATH'] ?? '').split(':'), ...SYSTEM_FOLDERS].filter((folder) => folder !== '');
   const found = await Promise.allSettled(folders.map((folder) => access(join(folder, program), constants.X_OK)));
   return found.some((one) => one.status === 'fulfilled');
