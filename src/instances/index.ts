@@ -1,6 +1,7 @@
 export { createInstances } from './build/create.ts';
 export type { CreateInstances } from './build/create.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
+export { endedChanges, readReportedInstances, recordEnded } from './degraded/ended.ts';
 export { deleteInstances } from './delete/delete.ts';
 export { copyOf, roleOfCopy } from './delete/clean.ts';
 export { instanceEvacuator } from './evacuation/evacuator.ts';

@@ -4,10 +4,11 @@ import { scopeReportToSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
 export function redactInstance(doc: Instance, sight: Redactor): Instance {
-  const { attempts, move, fault, host } = doc;
+  const { attempts, move, fault, host, ended } = doc;
   return {
     ...doc,
     ...(host !== undefined && { host: sight.redactText(host) }),
+    ...(ended !== undefined && { ended: { ...ended, host: sight.redactText(ended.host) } }),
     attempts: attempts.map((one) => redactAttempt(one, sight)),
     ...(move !== undefined && { move: redactMove(move, sight) }),
     ...(fault !== undefined && { fault: redactFault(fault, doc, sight) }),

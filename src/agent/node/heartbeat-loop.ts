@@ -196,7 +196,9 @@ export class HeartbeatLoop {
   async #inspect(): Promise<LastInspection> {
     const { clock } = this.#ports;
     const isFresh =
-      !this.#isInspectionDue && this.#inspected !== undefined && clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
+      !this.#isInspectionDue &&
+      this.#inspected !== undefined &&
+      clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
     if (!isFresh) {
       this.#inspecting ??= this.#refreshInspection();
       const answered = new AbortController();

@@ -119,7 +119,10 @@ export function failNotReceived(id: string): RuntimeFailure {
 
 /** It may run there: a second copy would be started here. */
 export function failSent({ id, target }: Pick<RuntimeInstance, 'id' | 'target'>): RuntimeFailure {
-  return runtimeFailed('instance-gone', `instance ${id} is not on this host: it was sent to ${target ?? 'another host'}`);
+  return runtimeFailed(
+    'instance-gone',
+    `instance ${id} is not on this host: it was sent to ${target ?? 'another host'}`,
+  );
 }
 
 /** It runs on here. */

@@ -76,6 +76,8 @@ export function readRuntimeState(text: string): RuntimeState | string {
   if (value === undefined) return 'it is no JSON';
   const [problem] = check(value);
   if (problem !== undefined) return `${problem.field} ${problem.message}`;
-  const { instances, sent } = value as Static<typeof STATE> as unknown as { instances: StoredInstance[] } & RuntimeState;
+  const { instances, sent } = value as Static<typeof STATE> as unknown as {
+    instances: StoredInstance[];
+  } & RuntimeState;
   return { instances: instances.map(fromStored), sent };
 }
