@@ -48,7 +48,6 @@ export function endedChanges(fleet: FleetReader, { host, reported, nowMs }: Ende
     const runsAgain = state === 'running';
     if (before?.reportedMs === endedAtMs && before.runsAgain === runsAgain) return [];
     const isNew = before?.reportedMs !== endedAtMs;
-    if (isNew) mark('instance-ended-by-itself');
     const ended: NonNullable<Instance['ended']> = {
       host,
       reportedMs: endedAtMs,
@@ -61,7 +60,9 @@ export function endedChanges(fleet: FleetReader, { host, reported, nowMs }: Ende
 }
 
 export function recordEnded(fleet: FleetReader, report: EndedReport): Decision<null> {
-  return accept(endedChanges(fleet, report), null);
+  const changes = endedChanges(fleet, report);
+  if (changes.length > 0) mark('instance-ended-by-itself');
+  return accept(changes, null);
 }
 
 /** What is known of an instance that ended by itself where it is, and does not run again yet. */

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { EndedInstances } from './ended-instances.ts';
-import { callFor } from './instance-runtime-contract.ts';
+import { callFor } from './runtime-bench-fixture.ts';
 import type { ExpectedInstance, RuntimeView } from './instance-runtime.ts';
 import { AMOUNTS } from './instance-tasks-fixture.ts';
 import { InstanceTasks } from './instance-tasks.ts';

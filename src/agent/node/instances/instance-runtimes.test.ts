@@ -1,7 +1,8 @@
 // Every instance runtime by one contract.
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
-import { callFor, instanceRuntimeContract, type RuntimeMachine } from './instance-runtime-contract.ts';
+import { instanceRuntimeContract } from './instance-runtime-contract.ts';
+import { callFor, type RuntimeMachine } from './runtime-bench-fixture.ts';
 import { FakeNamespaceHost } from './namespace-host-fixture.ts';
 import { SimulatedHypervisor, type SimulatedHypervisorOptions } from './simulated-hypervisor.ts';
 import { SimulatedRuntime } from './simulated-runtime.ts';

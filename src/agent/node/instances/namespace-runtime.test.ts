@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { interfaceOf } from '../../../dataplane/index.ts';
-import { callFor } from './instance-runtime-contract.ts';
+import { callFor } from './runtime-bench-fixture.ts';
 import type { InstanceSpec, RuntimeView } from './instance-runtime.ts';
 import { AMOUNTS } from './instance-tasks-fixture.ts';
 import { FakeNamespaceHost } from './namespace-host-fixture.ts';
