@@ -7,6 +7,7 @@ import { nothingHappens } from './nothing-happens.ts';
 import { scaleIn } from './scale-in.ts';
 import type { Scenario } from './scenario.ts';
 import { sickRouter } from './sick-router.ts';
+import { targetDies } from './target-dies.ts';
 import { withoutServer } from './without-server.ts';
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -21,6 +22,7 @@ export const SCENARIOS: readonly Scenario[] = [
   withoutServer,
   lossOfSwitch,
   lossOfHost,
+  targetDies,
   manyFlows,
   oneOfFifty,
 ];

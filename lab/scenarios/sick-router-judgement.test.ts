@@ -1,6 +1,6 @@
 // Each thing that may go wrong beside a sick router is found, and nothing else is.
 import { expect, test } from 'vitest';
-import { figuresOf, judgeSickRun, type Departure, type SickRun } from './sick-router-judgement.ts';
+import { figuresOf, judgeSickRun, judgeSickTimes, type Departure, type SickRun } from './sick-router-judgement.ts';
 
 const REASON = 'next hop 203.0.113.1 does not answer';
 const without: Departure = {
@@ -32,6 +32,39 @@ test('a-run-in-which-all-but-the-sick-service-leave-is-good, and-says-how-long-i
 });
 
 const { recovery } = GOOD;
+
+test.each<[string, Partial<SickRun>]>([
+  [
+    'switching-within-three-times',
+    { without: { ...without, switchedMs: 1200 }, beside: { ...beside, switchedMs: 3600 } },
+  ],
+  ['switching-within-three-seconds', { beside: { ...beside, switchedMs: 3000 } }],
+  ['recover-within-ten-seconds', { recovery: { ...recovery, durationMs: 10_000 } }],
+])('%s is fast enough', (_name, facts) => {
+  expect(judgeSickTimes({ ...GOOD, ...facts })).toEqual([]);
+});
+
+test.each<[string, Partial<SickRun>, string]>([
+  [
+    'healthy-services-are-slow',
+    { without: { ...without, switchedMs: 1200 }, beside: { ...beside, switchedMs: 3601 } },
+    'healthy services switched after 3601 ms, and may take 3600 ms (without the sick router 1200 ms)',
+  ],
+  [
+    'healthy-services-are-slow-where-they-were-fast',
+    { beside: { ...beside, switchedMs: 3001 } },
+    'healthy services switched after 3001 ms, and may take 3000 ms (without the sick router 400 ms)',
+  ],
+  [
+    'recover-is-slow',
+    { recovery: { ...recovery, durationMs: 10_001 } },
+    'recover took 10001 ms, and may take 10000 ms',
+  ],
+])('%s', (_name, facts, problem) => {
+  const ran = { ...GOOD, ...facts };
+  expect(judgeSickTimes(ran)).toEqual([problem]);
+  expect(judgeSickRun(ran)).toEqual([]);
+});
 
 test.each<[string, Partial<SickRun>, string]>([
   [

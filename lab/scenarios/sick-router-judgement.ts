@@ -55,6 +55,28 @@ function stayedIn({ stayed }: Departure, when: string): string[] {
   return stayed.map((one) => `${one} did not leave ${when}`);
 }
 
+/** Healthy services beside a sick one may take so many times as long as without it, which other work on the machine multiplies as well. */
+const SLOWER_MAX = 3;
+/** Below this it is chance what takes how long. */
+const SWITCH_MIN_MS = 3000;
+/** It waits for nothing but its own view. */
+const RECOVER_MAX_MS = 10_000;
+
+/** Whether the healthy were held up, and the recover. A machine that is busy with something else says nothing about it. */
+export function judgeSickTimes({ without, beside, recovery: { durationMs } }: SickRun): string[] {
+  const limitMs = Math.max(SLOWER_MAX * without.switchedMs, SWITCH_MIN_MS);
+  const [after, before, limit, recovered] = [beside.switchedMs, without.switchedMs, limitMs, durationMs].map(
+    Math.round,
+  );
+  // What was never switched has no time, and is named by the judgement on what stayed.
+  return [
+    ...(beside.switchedMs > limitMs
+      ? [`healthy services switched after ${after} ms, and may take ${limit} ms (without the sick router ${before} ms)`]
+      : []),
+    ...(durationMs > RECOVER_MAX_MS ? [`recover took ${recovered} ms, and may take ${RECOVER_MAX_MS} ms`] : []),
+  ];
+}
+
 /** What left without the sick router has to leave beside it, or the two cannot be compared; and nothing that leaves shows nothing. */
 function missingIn(without: Departure, beside: Departure): string[] {
   const kinds = ['services', 'instances'] as const;

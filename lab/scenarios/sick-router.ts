@@ -8,6 +8,7 @@ import type { Scenario } from './scenario.ts';
 import {
   figuresOf,
   judgeSickRun,
+  judgeSickTimes,
   type Departure,
   type Recovery,
   type SickRun,
@@ -220,10 +221,11 @@ export async function leaveBesideSickRouter(fleet: Fleet): Promise<Outcome> {
   return ran === undefined ? outcome : toOutcome(fleet, outcome, ran);
 }
 
-/** What is not about packets holds on a busy machine as well. */
+/** What is neither about packets nor about time holds on a busy machine as well. */
 async function toOutcome(fleet: Fleet, outcome: Outcome, ran: SickRun): Promise<Outcome> {
   const figures = figuresOf(ran);
-  const found = [...judgeSickRun(ran), ...(await fleet.waitForConvergence())];
+  const times = outcome.kind === 'machine-too-busy' ? [] : judgeSickTimes(ran);
+  const found = [...judgeSickRun(ran), ...times, ...(await fleet.waitForConvergence())];
   const lost = outcome.kind === 'failed' ? outcome.problems : [];
   const problems = [...lost, ...found];
   const verdict = outcome.kind === 'machine-too-busy' ? outcome.tries.at(-1) : outcome.verdict;

@@ -112,6 +112,12 @@ export function hasAdmin(fleet: FleetReader, nowMs: number): boolean {
   return hasOtherAdmin(fleet, undefined, nowMs);
 }
 
+/** Whether anybody ever could, as far as is still known: tokens are kept for some time after their end. */
+export function hadAdmin(fleet: FleetReader): boolean {
+  for (const { doc } of fleet.find(TOKENS_BY_ROLE, 'admin')) if (doc.site === undefined) return true;
+  return false;
+}
+
 function hasOtherAdmin(fleet: FleetReader, except: TokenId | undefined, nowMs: number): boolean {
   for (const token of fleet.find(TOKENS_BY_ROLE, 'admin')) {
     if (token.id !== except && isUnboundAdmin(token.doc, nowMs)) return true;

@@ -11,6 +11,7 @@ export type { Authority, NamedByPath, StoredToken } from './authority.ts';
 export {
   consumeJoinToken,
   createToken,
+  hadAdmin,
   hasAdmin,
   isExpired,
   joinTokenOfOtherHost,

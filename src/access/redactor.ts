@@ -7,6 +7,12 @@ import { isVisibleTo, type Representation } from './representation.ts';
 /** In place of a name that is not the caller's to know. */
 const HIDDEN = '(hidden)';
 
+/** Authors that are named after what they speak for; their names are made by this program. */
+const MACHINE_AUTHOR = /^((?:agent|manager)\/|join )(.+)$/s;
+
+/** The fields of documents that name an author. */
+const AUTHOR_FIELDS: ReadonlySet<string> = new Set(['by', 'changedBy', 'createdBy']);
+
 /** As ids are formed. A full stop or colon at the end belongs to the sentence. */
 const WORD = /[A-Za-z0-9](?:[A-Za-z0-9._:@-]*[A-Za-z0-9_@-])?/g;
 
@@ -17,14 +23,14 @@ export class Redactor {
   readonly caller: Caller;
   readonly #fleet: FleetReader;
   readonly #named: readonly Representation[];
-  /** Words that are no secret, because the caller said them. */
+  /** Words that are no secret: the caller said them, or is bound to that site. */
   readonly #requestWords: ReadonlySet<string>;
 
   constructor(caller: Caller, fleet: FleetReader, named: readonly Representation[], said: Iterable<string> = []) {
     this.caller = caller;
     this.#fleet = fleet;
     this.#named = named;
-    this.#requestWords = new Set(said);
+    this.#requestWords = new Set(caller.site === undefined ? said : [...said, caller.site]);
   }
 
   /** Whether there is something of this kind and name that the caller may see. */
@@ -40,6 +46,31 @@ export class Redactor {
   /** The same for text that a caller gave: to its own author it is shown as it was written. */
   redactTextBy(text: string, author: string): string {
     return author === this.caller.name ? text : this.redactText(text);
+  }
+
+  /**
+   * An author without the host that it speaks for. The caller must see that host: that none is found under its name does not make it
+   * the caller's to know.
+   */
+  redactAuthor(author: string): string {
+    const [, role, name] = author === this.caller.name ? [] : (MACHINE_AUTHOR.exec(author) ?? []);
+    if (role === undefined || name === undefined || this.canSee('host', name)) return author;
+    return `${role}${HIDDEN}`;
+  }
+
+  /** What is shown of any document, without such authors: who wrote it is in fields of the same names in every kind. */
+  redactAuthors<T>(shown: T): T {
+    if (Array.isArray(shown)) {
+      const items = shown.map((one: unknown) => this.redactAuthors(one));
+      return items.some((one, at) => one !== shown[at]) ? (items as T) : shown;
+    }
+    if (typeof shown !== 'object' || shown === null) return shown;
+    const changed = Object.entries(shown).flatMap(([name, value]: [string, unknown]) => {
+      const isAuthor = typeof value === 'string' && AUTHOR_FIELDS.has(name);
+      const redacted = isAuthor ? this.redactAuthor(value) : this.redactAuthors(value);
+      return redacted === value ? [] : [[name, redacted] as const];
+    });
+    return changed.length === 0 ? shown : { ...shown, ...Object.fromEntries(changed) };
   }
 
   redactReason<R extends Reason>(reason: R): R {

@@ -65,19 +65,19 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
   const { kind, access = 'viewer', siteOf, projectOf, redact, toJson = (doc: D) => doc, fields } = options;
   // Keyed by the stored document, which is replaced and never changed: what is forgotten there is forgotten here.
   const texts = new WeakMap<StoredDocument<D>, string>();
+  // Authors are in every kind, so that no kind can forget them.
+  const limitTo = (doc: D, sight: Redactor | undefined): D =>
+    sight === undefined ? doc : sight.redactAuthors(redact === undefined ? doc : redact(doc, sight));
   const render = ({ id, revision }: StoredDocument<D>, doc: D): string =>
     JSON.stringify({ id, revision, ...toJson(doc) });
   const toJsonText = (stored: StoredDocument<D>, sight?: Redactor): string => {
-    if (sight !== undefined && redact !== undefined) {
-      const limited = redact(stored.doc, sight);
-      if (limited !== stored.doc) return render(stored, limited);
-    }
+    const limited = limitTo(stored.doc, sight);
+    if (limited !== stored.doc) return render(stored, limited);
     let known = texts.get(stored);
     if (known === undefined) texts.set(stored, (known = render(stored, stored.doc)));
     return known;
   };
-  const showTo = (doc: D, sight?: Redactor): object =>
-    toJson(sight === undefined || redact === undefined ? doc : redact(doc, sight));
+  const showTo = (doc: D, sight?: Redactor): object => toJson(limitTo(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
   return {
     kind,

@@ -94,8 +94,8 @@ export const integritySentences: Sentences = {
     );
   },
   'store-damaged': ({ detail, place }) =>
-    `The database is damaged: ${String(detail)}. Back it up now, look at it with "muster verify", restore a backup if need be, ` +
-    `then ${acknowledgeHint('store-damaged', String(place))}.`,
+    `The database is damaged: ${String(detail)}. Check it with "muster verify": if it finds nothing, back it up and restore that into a ` +
+    `new folder; if it finds damage, restore an earlier backup, or start once with --accept-loss. Then ${acknowledgeHint('store-damaged', String(place))}.`,
   // One that an earlier version raised has no place in its facts.
   'clock-jumped': ({ detail, place = 'retention' }) =>
     `The clock of the server ${String(place)} is not trusted: ${String(detail)}. Nothing expires and no history is forgotten until an ` +

@@ -1,6 +1,8 @@
 import { provideController, serviceKey, type DocumentMetric, type Module } from '../composition/index.ts';
+import { AdminTokenController } from './admin-token-controller.ts';
 import { IntegrityController, type IntegrityOptions } from './integrity-controller.ts';
 import { INTEGRITY_CODES, integritySentences } from './integrity.ts';
+import { adminTokenSentences, NO_ADMIN_TOKEN } from './no-admin-token.ts';
 import { ALARM, alarmsModel, type Alarm } from './model.ts';
 import { alarmRoutes, alarmRepresentation } from './routes.ts';
 
@@ -22,8 +24,8 @@ const ALARMS_METRIC: DocumentMetric<Alarm> = {
 export const alarmsModule: Module = {
   name: 'alarms',
   models: () => [alarmsModel],
-  reasonCodes: INTEGRITY_CODES,
-  sentences: [integritySentences],
+  reasonCodes: [...INTEGRITY_CODES, NO_ADMIN_TOKEN],
+  sentences: [integritySentences, adminTokenSentences],
   representations: ({ explain }) => [alarmRepresentation(explain)],
   metrics: [ALARMS_METRIC],
   services: [
@@ -32,5 +34,6 @@ export const alarmsModule: Module = {
       (runtime) => new IntegrityController({ ...runtime.environment, ...runtime.find(INTEGRITY_HOOKS) }),
     ),
   ],
+  controllers: ({ environment }) => [new AdminTokenController(environment)],
   routes: ({ composition }) => alarmRoutes(composition.representationOf(ALARM)),
 };

@@ -139,7 +139,7 @@ export function commitMetadata(
   return {
     revision,
     atMs,
-    by,
+    by: sight?.redactAuthor(by) ?? by,
     ...(why !== undefined && isInformed && { why: sight?.redactTextBy(why, by) ?? why }),
     ...(operation !== undefined && isInformed && { operation }),
   };

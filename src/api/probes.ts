@@ -1,6 +1,7 @@
 // Liveness, readiness and metrics.
 import { Type } from 'typebox';
-import { answer, hasAdmin, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
+import { answer, read, type Answer, type ReadableJournal, type Route } from '../access/index.ts';
+import { isFirstStartOver } from '../alarms/index.ts';
 import { StoreUnavailable } from '../journal/index.ts';
 import type { Forwarder } from './forward.ts';
 import type { Metrics } from './metrics.ts';
@@ -20,7 +21,7 @@ const Checks = Type.Object({
   fleet: Type.Boolean({ description: 'loaded, and not shutting down' }),
   store: Type.Boolean({ description: 'answers' }),
   lease: Type.Boolean({ description: 'some server decides' }),
-  admin: Type.Boolean({ description: 'the first admin token is there: the first start is over' }),
+  admin: Type.Boolean({ description: 'there is or was an admin token: the first start is over' }),
 });
 
 export function probeRoutes(probed: HealthProbeOptions): Route[] {
@@ -45,8 +46,8 @@ export function probeRoutes(probed: HealthProbeOptions): Route[] {
       isProbe: true,
       answers: { 200: { about: 'ready', schema: Checks }, 503: { about: 'not ready', schema: Checks } },
       handle: (_, { journal, clock }) => {
-        // Once is enough: a fleet whose last admin token has expired still serves all other callers.
-        state.hadAdmin ||= hasAdmin(journal.fleet, clock.nowMs());
+        // Once is enough: a fleet whose last admin token has expired still serves all other callers, and has an alarm.
+        state.hadAdmin ||= isFirstStartOver(journal.fleet, clock.nowMs());
         return checkReadiness(journal, { ...probed, ...state });
       },
     }),

@@ -42,6 +42,9 @@ function exportCommand(cli: Cli): Command {
   return withAction<ExportOptions>(cli, command, async (session, { options }) => {
     const nowMs = session.nowMs();
     const query = { sinceMs: parseTime(options.since, nowMs), untilMs: parseTime(options.until, nowMs) };
+    const { sinceMs, untilMs } = query;
+    if (sinceMs !== undefined && untilMs !== undefined && sinceMs >= untilMs)
+      throw usage('--since has to be earlier than --until: nothing lies between them.');
     const signal = session.terminal.interruptSignal();
     const end = await copyLines(session, await session.client.stream('/api/v1/audit', { query, signal }), signal);
     if (signal.aborted) throw new Failure(EXIT.interrupted, 'Interrupted: the export is not complete.');

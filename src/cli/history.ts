@@ -4,7 +4,8 @@ import { isListOfObjects, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { commitLines } from './output/commit-text.ts';
 import { relativeTime } from './output/duration.ts';
-import { usage } from './exit-code.ts';
+import { ApiRefusal } from './client/problem.ts';
+import { EXIT, Failure, usage } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import type { Session } from './session.ts';
 import type { Commit } from './client/representations.ts';
@@ -40,7 +41,7 @@ export function historyCommand(cli: Cli): Command {
     const [kind, id] = resource === undefined ? [options.kind, undefined] : parseResource(resource);
     const commits = await readHistory(session, { ...options, kind, id });
     if (session.output !== 'table') await session.writeValue(commits);
-    else if (commits.length === 0) session.note('Nothing that is still kept.');
+    else if (commits.length === 0) await reportNothing(session, resource);
     else {
       const nowMs = session.nowMs();
       for (const commit of commits) {
@@ -50,6 +51,25 @@ export function historyCommand(cli: Cli): Command {
     }
     return undefined;
   });
+}
+
+/** A mistyped name must not read like a resource of which nothing is kept. */
+async function reportNothing(session: Session, resource: string | undefined): Promise<void> {
+  if (resource !== undefined && !(await mayBeThere(session, parseResource(resource)))) {
+    const found = `There is no ${resource} that you can see, and no history of one is kept. Check the kind and the name.`;
+    throw new Failure(EXIT.refused, found);
+  }
+  session.note('Nothing that is still kept.');
+}
+
+/** Also where the caller may not ask for it. */
+async function mayBeThere({ client }: Session, [kind, id]: readonly [string, string]): Promise<boolean> {
+  try {
+    return (await client.find(`/api/v1/${kind}s/${encodeURIComponent(id)}`)) !== undefined;
+  } catch (error) {
+    if (error instanceof ApiRefusal) return true;
+    throw error;
+  }
 }
 
 function parseResource(text: string): [kind: string, id: string] {

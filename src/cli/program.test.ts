@@ -182,6 +182,11 @@ describe('wrong usage is 2, with a sentence and nothing on standard output', () 
     ],
     ['no hosts to scale out', ['scale-out'], 'Name the hosts to join, or give a list of them with -f.'],
     ['not a demo', ['demo', '--demo', 'huge'], 'Say none, small, or a number up to 10000.'],
+    [
+      'a time that ends before it begins',
+      ['audit', 'export', '--since', '1h', '--until', '2h'],
+      '--since has to be earlier than --until',
+    ],
     ['not a version', ['agent', '--service-version', 'old'], 'Say a number from 1 up.'],
   ])('%s', async (_why, args, sentence) => {
     const ended = await runWords(args);

@@ -60,11 +60,10 @@ export function backupCommand(cli: Cli): Command {
   return withAction<StoreOption>(cli, command, async (session, { args: [file = ''], options }) => {
     const request = { ...storeOf(options), file, progress: progressOf(session, 'written') };
     const written = await cli.stores.backup(request);
-    const damage = written.intact ? '' : `\nThe store is damaged: ${sanitizeLine(written.damage.join('; '))}.`;
     await session.reportDone(
       written,
-      `Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
-        `SHA-256 ${written.digest ?? ''}\n${absentKeysText(written.keys)}${damage}`,
+      `${damageText(written)}Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
+        `SHA-256 ${written.digest ?? ''}\n${absentKeysText(written.keys)}`,
     );
     return written.intact ? EXIT.ok : EXIT.refused;
   });
@@ -98,6 +97,15 @@ export function restoreCommand(cli: Cli): Command {
       );
       return undefined;
     },
+  );
+}
+
+/** Comes first: what follows reads like a success. */
+function damageText({ intact, damage }: StoreVerification): string {
+  if (intact) return '';
+  return (
+    `The store is damaged, and so is this backup: ${sanitizeLine(damage.join('; '))}.\n` +
+    'Keep it to look at; "muster restore" refuses it. Use an earlier backup, or start a server with --accept-loss.\n'
   );
 }
 

@@ -17,10 +17,11 @@ import {
   type Tenant,
   isOutOfControl,
 } from '../hosts/index.ts';
-import { OPEN_ITEMS_BY_HOST, type OperationId } from '../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, type OperationId, type StoredItem } from '../operations/index.ts';
 import { ElectionContext } from './candidates.ts';
 import { reconcileServicesInSteps } from './decide.ts';
 import {
+  isBeforeSwitch,
   SERVICE,
   SERVICES_BY_ORIGIN,
   SERVICES_TOUCHING_HOST,
@@ -31,6 +32,7 @@ import {
 import type { FailureDetector } from './health.ts';
 import { failBack } from './move.ts';
 import { isHandoverActive, withdrawDesignation, clearHandover } from './designation.ts';
+import { findActiveHandover } from './handover/target.ts';
 import { ELECTION } from './settings.ts';
 import { assessService, type ElectionVerdict } from './verdict.ts';
 import { hasPresenceElsewhere } from './desired-services.ts';
@@ -61,6 +63,11 @@ export const designationEvacuator: Evacuator = {
     return count;
   },
 
+  holdsRecover: (fleet, host) =>
+    [...fleet.find(OPEN_ITEMS_BY_HOST, host)].some(
+      (item) => item.doc.target.kind === SERVICE.name && !isMoveOfItsOwn(fleet, item),
+    ),
+
   plan: planDesignations,
   begin: beginHandovers,
 
@@ -81,6 +88,15 @@ export const designationEvacuator: Evacuator = {
     return failBack(fleet, back, { ...how, operation, host });
   },
 };
+
+/**
+ * A move that is not because the host leaves, and is not switched: the service stays there for as long as its target lacks something for it. What
+ * began because the host was leaving ends at once.
+ */
+function isMoveOfItsOwn(fleet: FleetReader, item: StoredItem): boolean {
+  const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
+  return active !== undefined && isBeforeSwitch(active.handover) && active.handover.why.cause !== 'host-leaving';
+}
 
 function* planDesignations(
   openTrial: OpenTrial,

@@ -47,6 +47,8 @@ export interface PlanOptions {
   readonly nowMs: number;
   /** For how many tenants without a target the reasons of every host are listed, which costs a scan of all hosts; none by default. */
   readonly explained?: number;
+  /** Of which hosts the tenants are explained; of all by default. */
+  readonly isExplained?: (host: string) => boolean;
 }
 
 /** Opens the trial of a plan, with the hosts tombstoned in it. Beside hosts, only documents of these kinds can be added to it. */
@@ -81,6 +83,8 @@ export interface BeginEvacuation {
   readonly deadlineMs: number;
   /** As for `Leavers`: stored with the operations that begin. */
   readonly within?: string | undefined;
+  /** The host that a drain moves them off: stored with the items that begin, so that they count for its budget. */
+  readonly drainedHost?: string | undefined;
 }
 
 /**
@@ -109,6 +113,8 @@ export interface Evacuator {
   readonly dependsOn: readonly Index<string, never>[];
   /** Its tenants that are moving off the host now: they count against the budgets. */
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
+  /** Whether a host that comes back has to wait for what is leaving it now; without it, it never has to. */
+  readonly holdsRecover?: (fleet: FleetReader, host: string) => boolean;
   /**
    * The plan for each of these tenants if it were carried out for all of them: hosts that leave together are planned together, on the one trial
    * that the plan opens. In steps of well below a millisecond, so that other deciders run in between. Costs O(tenants).

@@ -14,6 +14,8 @@ export interface OperationRequest {
   readonly deadlineMs: number;
   /** Instances stay in this site. */
   readonly within?: string | undefined;
+  /** The host that a drain moves them off. */
+  readonly drainedHost?: string | undefined;
 }
 
 /**
@@ -54,7 +56,7 @@ interface OperationDescription {
 export function beginInstanceOperation(
   fleet: FleetReader,
   instances: readonly StoredInstance[],
-  { operation, by, why, nowMs, deadlineMs, within }: OperationRequest,
+  { operation, by, why, nowMs, deadlineMs, within, drainedHost }: OperationRequest,
   { kind, title, step }: OperationDescription,
 ): Change[] {
   const [first] = instances;
@@ -69,7 +71,7 @@ export function beginInstanceOperation(
     within,
     nowMs,
     deadlineMs,
-    items: instances.map(({ id }) => ({ key: id, target: { kind: INSTANCE.name, id }, step })),
+    items: instances.map(({ id }) => ({ key: id, target: { kind: INSTANCE.name, id }, drainedHost, step })),
   });
 }
 

@@ -91,8 +91,8 @@ export const instanceSentences: ReasonSentences = {
     `Host ${formatFact(host)}, which is to migrate instance ${formatFact(instance)}, is not connected. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'target-not-connected': ({ instance, host }) =>
     `Host ${formatFact(host)}, which instance ${formatFact(instance)} was migrated to, is not connected. Its task waits until it is.`,
-  'migration-outcome-unknown': ({ instance, host, from }) =>
-    `Host ${formatFact(from)} was forced down while it migrated instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
+  'migration-outcome-unknown': ({ instance, host, from, removed }) =>
+    `Host ${formatFact(from)} was ${removed === true ? 'removed' : 'forced down'} while it migrated instance ${formatFact(instance)}. Host ${formatFact(host)}, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'source-lost': FAULT_SENTENCE,
   'target-lost': FAULT_SENTENCE,
   'instance-lost': FAULT_SENTENCE,

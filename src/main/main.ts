@@ -29,15 +29,26 @@ async function run(): Promise<number> {
     },
     node: {
       compareSwitch: async (options) => (await import('./node-tools.ts')).compareSwitch(options),
-      showKeys: async (folder, tlsCert) => (await import('./key-tools.ts')).showKeyFile(folder, tlsCert),
-      createKeys: async (folder) => (await import('./key-tools.ts')).createKeyFile(folder),
-      rotateKeys: async (folder, overlapMs) => (await import('./key-tools.ts')).rotateKeyFile(folder, overlapMs),
+      showKeys: async (folder, tlsCert) => (await keys()).showKeyFile(folder, tlsCert),
+      createKeys: async (folder) => (await keys()).createKeyFile(folder),
+      rotateKeys: async (folder, overlapMs) => (await keys()).rotateKeyFile(folder, overlapMs),
       tracePacket: async (options) => (await import('./node-tools.ts')).tracePacket(options),
     },
   });
 }
 
+/** Both write into data folders, as servers do. */
+async function keys() {
+  await writePrivately();
+  return import('./key-tools.ts');
+}
+
 async function stores() {
+  await writePrivately();
   const { storeTools } = await import('./store-tools.ts');
   return storeTools(version, () => Date.now());
+}
+
+async function writePrivately(): Promise<void> {
+  (await import('./private-folder.ts')).writePrivateFilesOnly();
 }

@@ -30,7 +30,12 @@ export const DATABASE_FILE = 'muster.db';
 
 export async function openStore(wanted: string, dataFolder: string): Promise<OpenStore> {
   if (wanted === 'sqlite') return openEmbedded(dataFolder);
-  if (/^postgres(?:ql)?:\/\//.test(wanted)) return openShared(wanted, dataFolder);
+  demandPostgresUrl(wanted);
+  return openShared(wanted, dataFolder);
+}
+
+export function demandPostgresUrl(wanted: string): void {
+  if (/^postgres(?:ql)?:\/\//.test(wanted)) return;
   throw new StartFailure(
     `"${wanted}" is not a store. Give sqlite, or a URL like postgres://user@host/database, with several hosts as a,b,c.`,
   );

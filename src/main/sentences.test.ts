@@ -42,6 +42,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { revision: 6, detail: 'a commit is missing', place: '6' },
   ],
   'store-damaged': [{ detail: 'page 3', place: 'quick-check' }],
+  'no-admin-token': [{}],
   'clock-jumped': [{ detail: 'it went back 3 h', place: 'm1' }, { detail: 'it went back 3 h' }],
   'agent-not-joined': [HOST],
   'agent-not-connected': [HOST],
@@ -191,7 +192,10 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'move-superseded': [WEB],
   'source-not-connected': [ON_C1],
   'target-not-connected': [ON_C1],
-  'migration-outcome-unknown': [{ ...ON_C1, from: 'c2' }],
+  'migration-outcome-unknown': [
+    { ...ON_C1, from: 'c2' },
+    { ...ON_C1, from: 'c2', removed: true },
+  ],
   'not-migrated': [
     { ...ON_C1, problems: ['busy'] },
     { ...ON_C1, problems: [] },
@@ -230,6 +234,39 @@ test.each(Object.entries(CASES).flatMap(([code, all]) => all.map((facts) => ({ c
     expect(problemsOfSentence(PROGRAM.sentences, reason)).toEqual([]);
   },
 );
+
+describe('each-sentence-is-true-of-its-case', () => {
+  test.each<[string, Facts, string]>([
+    ['host-works', HOST, 'The agent of host c1 has work that is not done yet.'],
+    [
+      'host-works',
+      { ...HOST, kind: 'service', target: 'nat:edge', operation: 'op-1' },
+      'The agent of host c1 has work of operation op-1 for service nat:edge that is not done yet. "muster operations show op-1" says what.',
+    ],
+    [
+      'source-not-connected',
+      ON_C1,
+      'Host c1, which is to migrate instance web, is not connected. If it is off, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'migration-outcome-unknown',
+      { ...ON_C1, from: 'c2' },
+      'Host c2 was forced down while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'migration-outcome-unknown',
+      { ...ON_C1, from: 'c2', removed: true },
+      'Host c2 was removed while it migrated instance web. Host c1, which may have received it, is not connected; its task waits until it is. If it is off too, say so with "muster hosts force-down c1 --reason <why>".',
+    ],
+    [
+      'source-lost',
+      { ...WEB, message: 'Host c1 was removed before it had migrated the instance.' },
+      'Host c1 was removed before it had migrated the instance.',
+    ],
+  ])('%s %j', (code, facts, sentence) => {
+    expect(PROGRAM.explain({ ...facts, code })).toBe(sentence);
+  });
+});
 
 describe('each-case-in-its-own-words', () => {
   test.each<[string, Facts, string]>([

@@ -36,7 +36,7 @@ test.each<[string, Error, string]>([
   [
     'that-is-damaged',
     new StoreUnusable('sqlite-corrupt', 'SQLite: damaged'),
-    'Restore a backup into another data folder with "muster restore".',
+    'Restore a backup into another data folder with "muster restore"; what SQLite cannot read, --accept-loss cannot accept.',
   ],
   // Its own sentence says what to do.
   [

@@ -72,7 +72,8 @@ const STORE_ADVICE: Readonly<Record<string, string>> = {
   'sqlite-cannot-open': 'Make it readable and writable for the user that runs the server.',
   'sqlite-not-a-database':
     'Bring the right file back, or restore a backup into another data folder with "muster restore".',
-  'sqlite-corrupt': 'Restore a backup into another data folder with "muster restore".',
+  'sqlite-corrupt':
+    'Restore a backup into another data folder with "muster restore"; what SQLite cannot read, --accept-loss cannot accept.',
   'sqlite-not-wal': 'Put the data folder on a disk of this machine.',
   'sqlite-not-durable': 'Put the data folder on a disk of this machine.',
 };

@@ -1,6 +1,6 @@
 // muster verify, backup and restore: work on a store itself, beside a running server or without one.
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { EXIT, Failure, type StoreToolOptions, type StoreTools } from '../cli/index.ts';
 import { describeDamage, StoreUnavailable, StoreUnusable } from '../journal/index.ts';
@@ -21,14 +21,15 @@ import {
 import { BackupDamaged, readBackup, writeBackup } from './backup-file.ts';
 import { lockFolder } from './data-folder.ts';
 import { KeyNames, locateKeys } from './named-keys.ts';
-import { DATABASE_FILE } from './open-store.ts';
-import { StartFailure } from './start-failure.ts';
+import { DATABASE_FILE, demandPostgresUrl } from './open-store.ts';
+import { StartFailure, cannotOpenStore } from './start-failure.ts';
 
 export function storeTools(version: string, nowMs: () => number): StoreTools {
   return {
     verify: (request) =>
       explainFailures(async () => {
         const { file } = request;
+        if (file !== undefined) demandFile(file, `Check the store in it with: muster verify --data ${file}`);
         const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
         const sink = withProgress(fanOut(read.verifier, read.keys), request.progress);
         const digest = file === undefined ? await dumpStore(request, sink) : (await readBackup(file, sink)).sha256;
@@ -57,6 +58,7 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
 async function restore(
   request: Parameters<StoreTools['restore']>[0],
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
+  demandFile(request.file, 'Name a file that "muster backup" made.');
   const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
   // To its end, before anything is written: a restore never starts from an incomplete backup.
   const { sha256: digest } = await readBackup(request.file, fanOut(read.verifier, read.keys));
@@ -137,12 +139,40 @@ async function dumpStore(request: StoreToolOptions, sink: DumpSink): Promise<und
 }
 
 async function withReader<T>({ data, store }: StoreToolOptions, work: (reader: StoreReader) => Promise<T>): Promise<T> {
-  const reader = isShared(store) ? await openPostgresReader(store) : openSqliteReader(databaseIn(data));
+  const path = join(data, DATABASE_FILE);
+  return namingStore(isShared(store) ? sharedName(store) : path, async () => {
+    const reader = isShared(store) ? await openPostgresReader(store) : openSqliteReader(databaseIn(data));
+    try {
+      return await work(reader);
+    } finally {
+      await reader.close();
+    }
+  });
+}
+
+/** A failure of the store is said as `serve` says it: which store, what is wrong, what to do. */
+async function namingStore<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
-    return await work(reader);
-  } finally {
-    await reader.close();
+    return await work();
+  } catch (error) {
+    // Some sentences begin with the name of the store, and end with what to do.
+    if (error instanceof Error && error.message.startsWith(`${name} `)) throw error;
+    throw cannotOpenStore(name, error) ?? error;
   }
+}
+
+/** Without a password. */
+function sharedName(store: string): string {
+  demandPostgresUrl(store);
+  const parsed = parsePostgresUrl(store, process.env);
+  if (parsed.kind === 'refused') throw new StartFailure(`The URL of the store cannot be used: ${parsed.detail}.`);
+  return describePostgresUrl(parsed.url);
+}
+
+/** A folder is opened as a file is, and fails at the first byte. */
+function demandFile(path: string, advice: string): void {
+  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  if (isFolder) throw new Failure(EXIT.usage, `${path} is a folder, and a backup is a file. ${advice}`);
 }
 
 function databaseIn(folder: string): string {
@@ -160,15 +190,15 @@ async function withTarget<T>(
 ): Promise<T> {
   const journalId = randomUUID();
   if (isShared(store)) {
-    const parsed = parsePostgresUrl(store, process.env);
-    const name = parsed.kind === 'refused' ? 'the store' : describePostgresUrl(parsed.url);
-    const target = await openPostgresRestore({ connectionString: store, name, journalId });
-    return workOn(target, work);
+    const name = sharedName(store);
+    return namingStore(name, async () =>
+      workOn(await openPostgresRestore({ connectionString: store, name, journalId }), work),
+    );
   }
   const folder = lockFolder(data);
+  const path = join(data, DATABASE_FILE);
   try {
-    const target = openSqliteRestore(join(data, DATABASE_FILE), journalId);
-    return await workOn(target, work);
+    return await namingStore(path, async () => workOn(openSqliteRestore(path, journalId), work));
   } finally {
     folder.release();
   }
@@ -190,11 +220,14 @@ async function explainFailures<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof StoreUnavailable) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });
+    // Both begin with the name of a file, which is left as it is.
     if (error instanceof StoreUnusable || error instanceof BackupDamaged) {
-      throw new Failure(EXIT.refused, capitalize(error.message), { cause: error });
+      throw new Failure(EXIT.refused, `${error.message}.`, { cause: error });
     }
-    if (error instanceof StartFailure) throw new Failure(EXIT.refused, error.message, { cause: error });
+    if (error instanceof StartFailure) {
+      const exitCode = error.cause instanceof StoreUnavailable ? EXIT.unreachable : EXIT.refused;
+      throw new Failure(exitCode, error.message, { cause: error });
+    }
     const { code, message, path } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && path !== undefined)
       throw new Failure(EXIT.refused, `There is no ${path}. Check the path.`, { cause: error });
@@ -202,8 +235,4 @@ async function explainFailures<T>(work: () => Promise<T>): Promise<T> {
       throw new Failure(EXIT.refused, `${message}.`, { cause: error });
     throw error;
   }
-}
-
-function capitalize(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -53,6 +53,7 @@ export interface NewItem {
   readonly key: string;
   readonly target: Item['target'];
   readonly host?: string;
+  readonly drainedHost?: string | undefined;
   readonly step: string;
   /** `running` when the request itself has taken the steps before this one. */
   readonly state?: 'pending' | 'running';
@@ -79,9 +80,11 @@ export function newOperation(wanted: NewOperation): Change[] {
   return [put(OPERATION, id, doc), ...items.map((item) => putItem(id, item, nowMs))];
 }
 
-function putItem(operation: OperationId, { key, target, host, step, state, reason }: NewItem, nowMs: number): Change {
+function putItem(operation: OperationId, item: NewItem, nowMs: number): Change {
+  const { key, target, host, drainedHost, step, state, reason } = item;
   const doc: Item = { operation, target, step, state: state ?? 'pending', attempt: 1, sinceMs: nowMs };
   if (host !== undefined) doc.host = host;
+  if (drainedHost !== undefined) doc.drainedHost = drainedHost;
   if (reason !== undefined) doc.reason = reason;
   return put(ITEM, idOf(ITEM, `${operation}.${key}`), doc);
 }

@@ -72,6 +72,8 @@ const ITEM_SCHEMA = Type.Object(
     target: Type.Object({ kind: Type.String(), id: Type.String() }, CLOSED),
     /** The host whose agent has a task of this item, if any. */
     host: Type.Optional(Type.String()),
+    /** The host that a drain moves the target off. Kept here and not in the id, which callers read that may not know the host. */
+    drainedHost: Type.Optional(Type.String()),
     step: Type.String(),
     state: literals(ITEM_STATES),
     reason: Type.Optional(REASON),

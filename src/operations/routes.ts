@@ -55,17 +55,32 @@ export interface OperationRepresentations {
   readonly item: Representation<'item', Item>;
 }
 
+function redactOperation(doc: Operation, sight: Redactor): Operation {
+  const { title, site, within, why, by, reason } = doc;
+  return {
+    ...doc,
+    title: sight.redactTextBy(title, by),
+    ...(site !== undefined && { site: sight.redactText(site) }),
+    ...(within !== undefined && { within: sight.redactText(within) }),
+    ...(why !== undefined && { why: sight.redactTextBy(why, by) }),
+    ...(reason !== undefined && { reason: sight.redactReason(reason) }),
+  };
+}
+
+function redactItem({ host, reason, ...rest }: Item, sight: Redactor): Item {
+  return {
+    ...rest,
+    ...(host !== undefined && { host: sight.redactText(host) }),
+    ...(reason !== undefined && { reason: sight.redactReason(reason) }),
+  };
+}
+
 export function operationRepresentations(explain: Explain): OperationRepresentations {
   const operation = defineRepresentation<'operation', Operation>({
     kind: OPERATION,
     siteOf: (doc) => doc.site,
     projectOf: (doc) => doc.project,
-    redact: (doc, sight) => ({
-      ...doc,
-      title: sight.redactTextBy(doc.title, doc.by),
-      ...(doc.why !== undefined && { why: sight.redactTextBy(doc.why, doc.by) }),
-      ...(doc.reason !== undefined && { reason: sight.redactReason(doc.reason) }),
-    }),
+    redact: redactOperation,
     toJson: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
     fields: {
       kind: Type.String(),
@@ -90,15 +105,10 @@ export function operationRepresentations(explain: Explain): OperationRepresentat
     kind: ITEM,
     siteOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.site,
     projectOf: (doc, fleet) => fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.project,
-    redact: (doc, sight) => {
-      const { host, reason, ...rest } = doc;
-      return {
-        ...rest,
-        ...(host !== undefined && { host: sight.redactText(host) }),
-        ...(reason !== undefined && { reason: sight.redactReason(reason) }),
-      };
-    },
-    toJson: (doc) => (doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) }),
+    redact: redactItem,
+    // Which drain moves it is for budgets alone; the host is in the drain's own operation.
+    toJson: ({ drainedHost: _, ...doc }) =>
+      doc.reason === undefined ? doc : { ...doc, sentence: explain(doc.reason) },
     fields: {
       operation: Type.String(),
       target: Type.Object({ kind: Type.String(), id: Type.String() }),

@@ -230,6 +230,10 @@ describe('probes', () => {
     expect(await ready()).toBe(200);
     fresh.clock.ahead(120_000);
     expect(await ready()).toBe(200);
+    // One that is started by then is ready as well: the fleet has had its first token.
+    const later = await startApiTestServer({ disk: fresh.disk, clock: fresh.clock, leads: false });
+    expect((await later.server.app.inject({ url: '/readyz' })).json()).toMatchObject({ status: 'ok', admin: true });
+    await later.close();
     await fresh.close();
   });
 

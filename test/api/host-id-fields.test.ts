@@ -65,6 +65,11 @@ const TABLE: Readonly<Record<string, Row>> = {
     ask: (host) => get(`${RESTCONF}/opendaylight-inventory:nodes/node=${encode(host)}`),
     has: 'openflow:18446744073709551614',
   },
+  'GET /api/v1/scale-in host': { ask: (host) => get(`/api/v1/scale-in?host=${encode(host)}`), has: '"hosts":[]' },
+  'GET /api/v1/scale-in/blocked host': {
+    ask: (host) => get(`/api/v1/scale-in/blocked?host=${encode(host)}`),
+    has: '"blocked":[]',
+  },
   'POST /api/v1/services/:id/move host': {
     ask: (host) => post('/api/v1/services/nat:edge/move', { host }),
     has: 'central-0',

@@ -149,6 +149,66 @@ describe('a backup of the embedded store', () => {
     expect(await withStore(into.open, contentOf)).toEqual(await withStore(from.open, contentOf));
   });
 
+  test('of a database that SQLite cannot read is refused as a server refuses it: which file, and what to do', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const path = join(from.data, 'muster.db');
+    truncateSync(path, Math.floor(statSync(path).size / 2));
+    const sentence = new RegExp(`^The store ${path} cannot be used: SQLite: .*Restore a backup .*--accept-loss cannot`);
+    await expect(tools.verify({ data: from.data })).rejects.toThrow(sentence);
+    await expect(tools.backup({ data: from.data, file: join(newFolder(), 'b') })).rejects.toThrow(sentence);
+  });
+
+  test('of a damaged store begins with the damage, and its name is written as it is', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const database = new DatabaseSync(join(from.data, 'muster.db'));
+    database.exec(`UPDATE resource SET digest = NULL, body = '{}' WHERE id = 'h2'`);
+    database.close();
+    const [file, cwd] = ['fleet.gz', newFolder()];
+    const { code, out } = await run(['backup', file, '--data', from.data], { cwd });
+    expect(code).toBe(1);
+    expect(out).toMatch(/^The store is damaged, and so is this backup: the document host\/h2 /);
+    const refused = await run(['restore', file, '--data', 'new'], { cwd });
+    expect(refused.err).toMatch(/^fleet.gz is damaged: the document host\/h2 /);
+    writeFileSync(join(cwd, 'no-backup'), 'x\n');
+    expect((await run(['verify', 'no-backup'], { cwd })).err).toMatch(/^no-backup is damaged/);
+  });
+
+  test('is a file: a folder, a store that is none and a host that is not there are named with what to do', async () => {
+    const cwd = newFolder();
+    mkdirSync(join(cwd, 'data'));
+    writeFileSync(join(cwd, 'file'), '');
+    expect(await run(['verify', 'data'], { cwd })).toMatchObject({
+      code: 2,
+      err: 'data is a folder, and a backup is a file. Check the store in it with: muster verify --data data\n',
+    });
+    expect((await run(['restore', 'data'], { cwd })).err).toMatch(/^data is a folder, .*"muster backup" made/);
+    expect((await run(['verify', '--store', 'x'], { cwd })).err).toMatch(/^"x" is not a store/);
+    const nowhere = await run(['verify', '--store', 'postgres://nowhere.invalid/x'], { cwd });
+    expect(nowhere.code).toBe(3);
+    expect(nowhere.err).toMatch(/^The store postgres:\/\/nowhere.invalid:5432\/x cannot be used: .* with --store\.\n$/);
+  });
+
+  test('is restored into files for their owner alone, whatever the umask, as a server makes them', async () => {
+    const from = await embedded();
+    await withStore(from.open, fill);
+    const [file, data, keys] = [join(newFolder(), 'backup'), join(newFolder(), 'data'), emptyFolder()];
+    await tools.backup({ data: from.data, file });
+    const before = process.umask(0o022);
+    try {
+      expect(await run(['restore', file, '--data', data])).toMatchObject({ code: 0 });
+      expect(await run(['keys', 'create', '--keys', keys])).toMatchObject({ code: 0 });
+    } finally {
+      process.umask(before);
+    }
+    for (const folder of [data, keys]) {
+      const names = readdirSync(folder);
+      expect(names.length).toBeGreaterThan(0);
+      for (const name of names) expect([name, statSync(join(folder, name)).mode & 0o777]).toEqual([name, 0o600]);
+    }
+  });
+
   test('verify finds a document that is not what the log says, although its digest fits', async () => {
     const from = await embedded();
     await withStore(from.open, fill);

@@ -3,14 +3,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { movesOff } from '../../src/hosts/scale-in/moves.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
+import { SITE } from '../../src/sites/index.ts';
+import { hostChange } from '../api/api-test-server.ts';
 import { prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
+import { drainInstance, recordAsAgent } from './machine-work.ts';
 
 const MARKER = 'zq9';
 const HIDDEN = `${MARKER}-project`;
 const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
+/** A host in a site of its own: neither is a project's to know, and an instance of the caller's project is moved off it. */
+const [PLACE, DRAINED] = [`${MARKER}-place`, `${MARKER}-host`];
 const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 
@@ -84,6 +90,16 @@ beforeAll(async () => {
         atMs: 1,
       },
     }),
+    put(SITE, idOf(SITE, PLACE), { name: PLACE, ...CHANGED }),
+    hostChange(DRAINED, {
+      ...{ site: PLACE, state: 'draining' },
+      leaving: { operation: 'op-drained', drain: true, by: 'admin', atMs: 1 },
+    }),
+    put(INSTANCE, idOf(INSTANCE, 'vm-drained'), { ...vm, name: 'vm-drained', host: DRAINED, place: {}, nics: [] }),
+    put(CLAIM, claimId('vm-drained', 'home'), {
+      ...{ instance: 'vm-drained', role: 'home', host: DRAINED, vcpus: 1, memoryMiB: 64, diskGiB: 1 },
+      ...{ addresses: [], sinceMs: 1 },
+    }),
     ...work('op-mine', 'default', 'vm-1'),
     ...work('op-theirs', HIDDEN, VM),
   );
@@ -95,6 +111,8 @@ beforeAll(async () => {
       answer: 0,
     }),
   });
+  await drainInstance(world, { host: DRAINED, instance: 'vm-drained', site: PLACE });
+  await recordAsAgent(world, DRAINED, { instances: ['vm-1', 'vm-drained'], ports: ['port-1'] });
   secrets.set('viewer', await world.token('viewer', { project: 'default' }));
   secrets.set('operator', await world.token('operator', { project: 'default' }));
   secrets.set('of site', await world.token('operator', { project: 'default', site: 'central' }));
@@ -123,7 +141,7 @@ function work(id: string, project: string, instance: string): Change[] {
 }
 
 const ALSO: Readonly<Record<string, readonly string[]>> = {
-  instances: ['vm-failed'],
+  instances: ['vm-failed', 'vm-drained'],
   operations: ['op-mine'],
   networks: ['common'],
   subnets: ['common-v4'],
@@ -172,6 +190,30 @@ describe('never: a caller of one project sees another, or hosts', () => {
     }
     expect(leaks).toEqual([]);
     expect(answered).toBeGreaterThan(40);
+  });
+
+  test('by the operation of a drain, which it is named and can show', async () => {
+    const { world } = prepared;
+    const viewer = secrets.get('viewer');
+    const moving = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-drained'))?.doc.move?.operation;
+    // The host is not in the id, and the move counts for the budget of its drain all the same.
+    expect(movesOff(world.journal.fleet, DRAINED)).toBe(1);
+    expect(moving).toMatch(/^drain-\d+\.instance-moves$/);
+    const vm = (await world.call(viewer, { url: '/api/v1/instances/vm-drained' })).json<{
+      move: { operation: string };
+    }>();
+    expect(vm.move.operation).toBe(moving);
+    const history = await world.call(viewer, { url: '/api/v1/history?kind=instance&id=vm-drained' });
+    for (const url of [
+      `/api/v1/operations/${moving}`,
+      `/api/v1/operations/${moving}/items`,
+      `/api/v1/history?operation=${moving}`,
+    ])
+      expect([url, (await world.call(viewer, { url })).statusCode]).toEqual([url, 200]);
+    expect(history.body).toContain('"by":"agent/(hidden)"');
+    expect(history.body).toContain('"changedBy":"manager/(hidden)"');
+    const admin = await world.call(await world.token('admin'), { url: '/api/v1/history?kind=instance&id=vm-drained' });
+    expect(admin.body).toContain(`"by":"agent/${DRAINED}"`);
   });
 
   test('by a filter: a host that is guessed is as good as none, and so is one of another site', async () => {
@@ -292,7 +334,7 @@ test('a-project-makes-what-is-its-own, on shared networks too', async () => {
   const ids = async (who: string) =>
     (await prepared.world.call(secrets.get(who), { url: '/api/v1/instances' })).json<{ items: { id: string }[] }>()
       .items;
-  expect((await ids('viewer')).map(({ id }) => id)).toEqual(['mine', 'vm-1', 'vm-failed']);
+  expect((await ids('viewer')).map(({ id }) => id)).toEqual(['mine', 'vm-1', 'vm-drained', 'vm-failed']);
   // Bound to both, it sees what is of both.
   expect((await ids('of site')).map(({ id }) => id)).toContain('vm-1');
   expect(await ids('elsewhere')).toEqual([]);

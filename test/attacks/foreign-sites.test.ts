@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { keyOf, prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { FAR_IP, HIDDEN_SITE, MARKER, plantMarkers, TRACES } from './foreign-fleet.ts';
+import { recordAsAgent } from './machine-work.ts';
 
 let prepared: PreparedServer;
 const secrets = new Map<string, string>();
@@ -11,6 +12,9 @@ const secrets = new Map<string, string>();
 beforeAll(async () => {
   prepared = await prepareServer();
   await plantMarkers(prepared.world);
+  // Moves crossed sites: agents of both have written to what is in this one now.
+  const arrived = { instances: ['vm-1', 'vm-arrived'], ports: ['port-1'] };
+  for (const host of [`${MARKER}-host-1`, 'central-1']) await recordAsAgent(prepared.world, host, arrived);
   for (const role of ['viewer', 'operator', 'admin'] as const) {
     secrets.set(role, await prepared.world.token(role, { site: 'central' }));
   }
@@ -131,6 +135,13 @@ describe('never: a caller of one site sees another', () => {
     }
     expect(leaks).toEqual([]);
   });
+});
+
+test('an-agent-of-the-own-site-is-named, and one of another is not', async () => {
+  const url = '/api/v1/history?kind=instance&id=vm-arrived';
+  const { body } = await prepared.world.call(secrets.get('viewer'), { url });
+  for (const author of ['agent/(hidden)', 'agent/central-1', 'join (hidden)', 'manager/(hidden)'])
+    expect(body).toContain(`"by":"${author}"`);
 });
 
 test('the-marker-is-there-for-whoever-may-see-it', async () => {

@@ -89,6 +89,13 @@ describe('hosts', () => {
     expect((await muster('hosts', 'list')).out).toMatch(/c1 .* forced down: unplugged; disabled: fan\n/);
     expect((await muster('hosts', 'clear-force-down', 'c1')).out).toBe('c1 is no longer forced down.\n');
     expect((await muster('hosts', 'enable', 'c1', 'c2')).out).toBe('c1 is enabled.\nc2 is enabled.\n');
+    for (const [words, why] of [
+      [['enable', 'c1'], 'c1 is enabled already'],
+      [['clear-force-down', 'c1'], 'c1 is not forced down'],
+      [['re-admit', 'c1', '--reason', 'x'], 'c1 is not in quarantine'],
+    ] as const) {
+      expect(await muster('hosts', ...words)).toMatchObject({ code: 0, out: `Nothing was changed: ${why}.\n` });
+    }
     expect((await muster('hosts', 'list')).out).not.toContain('fan');
     const some = await muster('hosts', 'disable', 'nobody', 'c2', '--reason', 'fan');
     expect(some).toMatchObject({ code: 1, out: 'c2 is disabled: fan\n' });
@@ -166,6 +173,14 @@ describe('the rest', () => {
     const { out } = await muster('history', '--operation', operation?.id ?? '');
     expect(out).toMatch(/mistyped, in op-\w+\n {2}operation\/\S+ cancelling/);
     expect(await json('history', 'host/c1', '--limit', '2')).toHaveLength(2);
+    expect(await muster('history', 'host/nope')).toMatchObject({
+      code: 1,
+      err: 'There is no host/nope that you can see, and no history of one is kept. Check the kind and the name.\n',
+    });
+    expect(await muster('history', 'host/c1', '--before', '1')).toMatchObject({
+      code: 0,
+      err: 'Nothing that is still kept.\n',
+    });
   });
 
   test('watch from the beginning: text, and a JSON object a line', async () => {

@@ -161,14 +161,19 @@ interface EachAction {
   readonly action: string;
   readonly body?: object;
   readonly sentence: (name: string) => string;
+  /** Of what takes something back: why there is nothing to take back. */
+  readonly needless?: (host: Host) => string | undefined;
 }
 
 function postToEach(session: Session, names: readonly string[], ask: EachAction): Promise<ExitCode> {
-  const { action, body = {}, sentence } = ask;
-  return forEachName(session, names, async (name) => ({
-    value: await session.client.write<Host>('POST', `${hostPath(name)}/${action}`, { body }),
-    sentence: sentence(name),
-  }));
+  const { action, body = {}, sentence, needless } = ask;
+  const { client } = session;
+  return forEachName(session, names, async (name) => {
+    const before = needless === undefined ? undefined : await client.get<Host>(hostPath(name));
+    const value = await client.write<Host>('POST', `${hostPath(name)}/${action}`, { body });
+    const why = before?.revision === value.revision ? needless?.(value) : undefined;
+    return { value, sentence: why === undefined ? sentence(name) : `Nothing was changed: ${name} ${why}.` };
+  });
 }
 
 function disable(cli: Cli): Command {
@@ -190,7 +195,11 @@ function enable(cli: Cli): Command {
   const command = new Command('enable').description('Take hosts out of maintenance').argument('<names...>');
   addExamples(command, ['after a repair', 'muster hosts enable compute-1']);
   return withAction(cli, command, (session, { args }) =>
-    postToEach(session, args, { action: 'enable', sentence: (name) => `${name} is enabled.` }),
+    postToEach(session, args, {
+      action: 'enable',
+      sentence: (name) => `${name} is enabled.`,
+      needless: ({ disabled }) => (disabled === undefined ? 'is enabled already' : undefined),
+    }),
   );
 }
 
@@ -217,7 +226,11 @@ function clearForceDown(cli: Cli): Command {
     .argument('<names...>');
   addExamples(command, ['it is switched on again', 'muster hosts clear-force-down compute-1']);
   return withAction(cli, command, (session, { args }) =>
-    postToEach(session, args, { action: 'clear-force-down', sentence: (name) => `${name} is no longer forced down.` }),
+    postToEach(session, args, {
+      action: 'clear-force-down',
+      sentence: (name) => `${name} is no longer forced down.`,
+      needless: ({ forcedDown }) => (forcedDown === undefined ? 'is not forced down' : undefined),
+    }),
   );
 }
 
@@ -232,6 +245,7 @@ function reAdmit(cli: Cli): Command {
       action: 're-admit',
       body: { reason },
       sentence: (name) => `${name} is trusted again: ${reason}`,
+      needless: ({ quarantined }) => (quarantined === undefined ? 'is not in quarantine' : undefined),
     }),
   );
 }

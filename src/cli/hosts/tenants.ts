@@ -18,7 +18,9 @@ function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): st
   const where = to === undefined ? '' : ` to ${to}`;
   switch (kind) {
     case 'move':
-      return `move it${how === undefined ? '' : ` ${how}`}${where}`;
+      return how === 'handover'
+        ? `move it by a handover${where}`
+        : `move it${how === undefined ? '' : ` ${how}`}${where}`;
     case 'rebuild':
       return `rebuild it${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':

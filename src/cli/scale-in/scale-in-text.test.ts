@@ -11,6 +11,7 @@ import {
   resultLines,
   ScaleInChanges,
   straysLines,
+  undrainedLines,
   type HostResult,
   type HostProgress,
 } from './scale-in-text.ts';
@@ -167,8 +168,46 @@ test('peers-that-have-something-to-clean-are-listed-the-first-of-them-and-counte
 describe('what cannot leave', () => {
   test('a-line-for-each, under a heading that counts those that are not shown too', () => {
     const blocked = [{ host: 'c1', kind: 'instance', id: 'web', reason: { code: 'x' }, sentence: 'No host fits.' }];
-    expect(blockedLines(blocked, 3)).toEqual(['No place to go (3):', '  c1 instance web: No host fits.']);
-    expect(blockedLines([])).toEqual([]);
+    expect(blockedLines(blocked, 1)).toEqual(['No place to go (1):', '  c1 instance web: No host fits.']);
+    expect(blockedLines(blocked, 3)).toEqual([
+      'No place to go (3):',
+      '  c1 instance web: No host fits.',
+      '  and 2 more, not listed. "muster scale-in status HOST" lists those of one host.',
+    ]);
+    expect(blockedLines([], 0)).toEqual([]);
+  });
+
+  test('services-that-are-held-are-not-without-a-place', () => {
+    const service = { host: 'c1', kind: 'service', sentence: 'Elections are paused.' };
+    const held = [
+      { ...service, id: 'nat:r1', reason: { code: 'elections-held' } },
+      { ...service, id: 'nat:r2', reason: { code: 'held-out-of-control' } },
+    ];
+    const lines = [
+      'Held where they are (2):',
+      '  c1 service nat:r1: Elections are paused.',
+      '  c1 service nat:r2: Elections are paused.',
+    ];
+    expect(blockedLines(held, 2)).toEqual(lines);
+    const web = { host: 'c1', kind: 'instance', id: 'web', reason: { code: 'x' }, sentence: 'No host fits.' };
+    expect(blockedLines([held[0]!, web, held[1]!], 3)).toEqual([
+      'No place to go (1):',
+      '  c1 instance web: No host fits.',
+      ...lines,
+    ]);
+  });
+
+  test('a-host-whose-instances-are-left-to-the-operator-is-named, while something is left there', () => {
+    const leaving = host('c1', { drain: false, left: { designations: 0, instances: 1 } });
+    expect(undrainedLines([leaving])).toEqual([
+      'Instances are not moved off c1: it was started with --no-drain. "muster hosts tenants c1" shows where each could go, or what it lacks.',
+    ]);
+    const others = [
+      host('c2', { drain: false }),
+      host('c3', { left: { instances: 1 } }),
+      { ...leaving, state: 'drained' as const },
+    ];
+    expect(undrainedLines(others)).toEqual([]);
   });
 });
 

@@ -31,13 +31,40 @@ function namesOf({ names, count }: Strays): string {
 
 export type Blocked = BlockedTenants['blocked'][number];
 
-/** A heading and a line for each; nothing when all can go. */
-export function blockedLines(blocked: readonly Blocked[], inAll = blocked.length): string[] {
+/** Why a service stays although another host could take it: somebody paused elections, or its switch cannot be stopped. */
+const HELD: ReadonlySet<string> = new Set(['elections-held', 'held-out-of-control']);
+
+/** A heading, a line for each that is listed, and how many are not; nothing when all can go. What is held has a heading of its own. */
+export function blockedLines(blocked: readonly Blocked[], inAll: number): string[] {
+  const held = blocked.filter(({ reason }) => HELD.has(reason.code));
+  const homeless = blocked.filter(({ reason }) => !HELD.has(reason.code));
+  const more = inAll - blocked.length;
+  return [
+    ...headedLines(`No place to go (${held.length === 0 ? inAll : homeless.length}):`, homeless),
+    ...headedLines(`Held where they are (${held.length}):`, held),
+    ...(more > 0 ? [`  and ${more} more, not listed. "muster scale-in status HOST" lists those of one host.`] : []),
+  ];
+}
+
+function headedLines(heading: string, blocked: readonly Blocked[]): string[] {
   if (blocked.length === 0) return [];
-  const lines = blocked.map(
-    ({ host, kind, id, sentence }) => `  ${sanitizeLine(`${host} ${kind} ${id}: ${sentence}`)}`,
-  );
-  return [`No place to go (${inAll}):`, ...lines];
+  return [
+    heading,
+    ...blocked.map(({ host, kind, id, sentence }) => `  ${sanitizeLine(`${host} ${kind} ${id}: ${sentence}`)}`),
+  ];
+}
+
+/** Hosts whose instances are left to the operator, and how to see where each could go. */
+export function undrainedLines(hosts: readonly HostProgress[]): string[] {
+  return hosts
+    .filter(
+      ({ state, drain, left }) => state === 'draining' && !drain && Object.values(left).some((count) => count > 0),
+    )
+    .map(({ host }) =>
+      sanitizeLine(
+        `Instances are not moved off ${host}: it was started with --no-drain. "muster hosts tenants ${host}" shows where each could go, or what it lacks.`,
+      ),
+    );
 }
 
 export type Verb = 'start' | 'end' | 'recover';

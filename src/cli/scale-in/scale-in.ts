@@ -3,9 +3,8 @@ import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
 import { EXIT, usage, type ExitCode } from '../exit-code.ts';
-import { hostPath } from '../hosts/host-text.ts';
 import { withWait, type WaitOptions } from '../operations/wait.ts';
-import { ApiRefusal } from '../client/problem.ts';
+import { fetchStatus, type FullStatus } from './status-query.ts';
 import { explainRefusal, SCALE_IN_PATH } from './submit.ts';
 import { scaleInPreview } from './preview.ts';
 import {
@@ -15,7 +14,7 @@ import {
   leftText,
   resultLines,
   straysLines,
-  type Blocked,
+  undrainedLines,
   type HostProgress,
   type Verb,
   type VerbAnswer,
@@ -23,10 +22,6 @@ import {
 import { waitForHosts } from './wait.ts';
 import type { Session } from '../session.ts';
 import { renderTable, type Column } from '../output/table.ts';
-import type { ScaleInStatus } from '../client/representations.ts';
-
-/** As many as the server returns. */
-const BLOCKED_MAX = 1000;
 
 export function scaleInCommand(cli: Cli): Command {
   return commandGroup(
@@ -162,26 +157,6 @@ async function submitVerb(session: Session, { verb, body }: VerbRequest, options
   return bad ? EXIT.refused : EXIT.ok;
 }
 
-/** Requested only while a host is being drained, since it is planned on the whole fleet. A server of an older version lacks the route. */
-async function fetchBlocked(
-  session: Session,
-  hosts: readonly HostProgress[],
-  site?: string,
-): Promise<readonly Blocked[]> {
-  if (!hosts.some(({ state, drain }) => state === 'draining' && drain)) return [];
-  try {
-    return (await session.client.get<{ blocked: Blocked[] }>(`${SCALE_IN_PATH}/blocked`, { site, limit: BLOCKED_MAX }))
-      .blocked;
-  } catch (error) {
-    if (error instanceof ApiRefusal && error.status === 404) return [];
-    throw error;
-  }
-}
-
-interface ShownStatus extends ScaleInStatus {
-  readonly blocked: readonly Blocked[];
-}
-
 function status(cli: Cli): Command {
   const command = new Command('status')
     .description('Show the hosts that are on their way out of service or back, and why each of them waits')
@@ -196,31 +171,11 @@ function status(cli: Cli): Command {
     ],
   );
   return withAction<{ readonly site?: string }>(cli, command, async (session, { args, options: { site } }) => {
-    const all = await session.client.get<ScaleInStatus>(SCALE_IN_PATH, { site });
-    const wanted = await resolveNames(session, args, all);
-    const isWanted = (host: string): boolean => wanted.length === 0 || wanted.includes(host);
-    const hosts = all.hosts.filter(({ host }) => isWanted(host));
-    const pendingCleanUps = all.pendingCleanUps.filter(({ host }) => isWanted(host));
-    const others = all.pendingCleanUps.length - pendingCleanUps.length;
-    const shown = {
-      ...all,
-      hosts,
-      blocked: (await fetchBlocked(session, hosts, site)).filter(({ host }) => isWanted(host)),
-      pendingCleanUps,
-      pendingCleanUpCount: all.pendingCleanUpCount - others,
-    };
-    if (session.output === 'table') showStatus(session, shown);
+    const shown = await fetchStatus(session, args, site);
+    if (session.output === 'table') showStatus(session, shown, args.length > 0 ? 'None of them' : 'No host');
     else await session.writeValue(shown);
     return undefined;
   });
-}
-
-/** Resolves any id of a host to its name; the server refuses one that does not exist. */
-function resolveNames({ client }: Session, ids: readonly string[], { hosts }: ScaleInStatus): Promise<string[]> {
-  const known = new Set(hosts.map(({ host }) => host));
-  return Promise.all(
-    ids.map(async (id) => (known.has(id) ? id : (await client.get<{ readonly name: string }>(hostPath(id))).name)),
-  );
 }
 
 const COLUMNS = (nowMs: number): readonly Column<HostProgress>[] => [
@@ -243,14 +198,16 @@ function noteOf({ sentence, drain, forced, why }: HostProgress): string {
   ].join(' ');
 }
 
-function showStatus(session: Session, shown: ShownStatus): void {
-  const { hosts, blocked, pendingCleanUps, pendingCleanUpCount: inAll, count } = shown;
+/** `none` is said when there is none. */
+function showStatus(session: Session, shown: FullStatus, none: string): void {
+  const { hosts, blocked, blockedCount, pendingCleanUps, pendingCleanUpCount: inAll, count } = shown;
   const { terminal, paint } = session;
   const nowMs = session.nowMs();
-  if (hosts.length === 0) session.note('No host is on its way out of service or back.');
+  if (hosts.length === 0) session.note(`${none} is on its way out of service or back.`);
   else terminal.out(renderTable(hosts, COLUMNS(nowMs), paint));
   if (count > hosts.length && hosts.length > 0) session.note(`These are ${hosts.length} of ${count}.`);
   for (const line of straysLines(hosts)) terminal.out(`${line}\n`);
-  for (const line of blockedLines(blocked)) terminal.out(`${line}\n`);
+  for (const line of blockedLines(blocked, blockedCount)) terminal.out(`${line}\n`);
+  for (const line of undrainedLines(hosts)) terminal.out(`${line}\n`);
   for (const line of cleanUpLines({ pending: pendingCleanUps, inAll }, nowMs)) terminal.out(`${line}\n`);
 }

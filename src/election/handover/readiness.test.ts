@@ -1,8 +1,10 @@
 // One service that its target cannot prepare: it alone waits, reports why, and its alarm ends when the host recovers.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { designationEvacuator } from '../evacuator.ts';
+import { moveService } from '../move.ts';
 import { serviceRoutes } from '../routes.ts';
 import { electionSentences } from '../sentences.ts';
 import { findUnreadyServices } from './unready-services.ts';
@@ -123,6 +125,34 @@ test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-no-other-is-t
   const ended = world.items().find(({ target }) => target.id === SICK)!;
   expect([ended.state, ended.reason?.code]).toEqual(['done', 'host-stays']);
   expect(alarms(world)).toEqual([]);
+});
+
+describe('a host that comes back waits', () => {
+  const holds = (world: World): boolean | undefined => designationEvacuator.holdsRecover?.(world.fleet, 'a');
+
+  test('until-what-began-because-it-left-has-ended, which-is-at-once', async () => {
+    const world = await leavingWithSickService();
+    await passes(world, 20);
+    await world.edit('a', { state: 'recovering' });
+    expect(holds(world)).toBe(true);
+    await passes(world, 2);
+    expect(holds(world)).toBe(false);
+  });
+
+  test('until-what-is-switched-has-ended, and not for a move of its own whose target lacks something', async () => {
+    const world = await leavingWithSickService();
+    await world.edit('a', { state: 'recovering' });
+    await passes(world, 5);
+    await world.commit((fleet) => moveService(fleet, { id: SICK, host: 'x', ...world.commandContext() }));
+    await passes(world, 30);
+    expect(service(world.fleet, SICK)?.handover).toMatchObject({ phase: 'preparing', to: 'x' });
+    expect(holds(world)).toBe(false);
+    world.views.unready.clear();
+    await world.until(SICK, 'switched');
+    expect(holds(world)).toBe(true);
+    await world.settle();
+    expect(holds(world)).toBe(false);
+  });
 });
 
 test('with-another-host-it-goes-there-after-a-minute', async () => {

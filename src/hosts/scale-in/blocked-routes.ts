@@ -3,6 +3,7 @@ import { Type } from 'typebox';
 import {
   answer,
   strictObject,
+  HOST_REF,
   ID,
   read,
   refusalAnswer,
@@ -10,22 +11,23 @@ import {
   type Caller,
   type Route,
 } from '../../access/index.ts';
-import type { FleetReader } from '../../fleet/index.ts';
+import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import { siteLimitOf, type Explain } from '../../operations/index.ts';
-import type { StoredHost } from '../decide.ts';
+import { findHost, unknownHost, type StoredHost } from '../decide.ts';
 import type { PlannedEvacuation, Evacuator } from '../evacuator.ts';
 import { HOSTS_BY_STATE } from '../model.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
 import { planBatchInSteps, type BatchPlanRequest } from '../preview/batch-plan.ts';
 import { BLOCKED, REVISIONS, renderBlocked } from '../preview/representation.ts';
 import { DRAIN_KIND, openWork } from './host-items.ts';
+import { isVisible } from './status-routes.ts';
 
 const SHOWN_DEFAULT = 100;
 const SHOWN_MAX = 1000;
 
 const ANSWER = Type.Object({
   revisions: REVISIONS,
-  count: Type.Integer({ description: 'how many cannot move now, shown or not' }),
+  count: Type.Integer({ description: 'how many of these hosts cannot move now, shown or not' }),
   blocked: BLOCKED,
 });
 
@@ -46,32 +48,43 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
     onFollower: 'forward',
     query: strictObject({
       site: Type.Optional(ID),
+      host: Type.Optional(Type.String({ ...HOST_REF, description: 'only tenants of this host, by any id of it' })),
       limit: Type.Optional(
         Type.Integer({ minimum: 1, maximum: SHOWN_MAX, description: `at most ${SHOWN_MAX}, else ${SHOWN_DEFAULT}` }),
       ),
     }),
     answers: { 200: { about: 'tenants that cannot move now', schema: ANSWER } },
     // Planned in the decider, where drains decide, on current state, and not committed.
-    handle: async ({ query: { site, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
+    handle: async ({ query: { site, host, limit = SHOWN_DEFAULT }, caller, authority }, world) => {
       const nowMs = world.clock.nowMs();
-      const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object> {
+      const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object | Refusal> {
         const { fleet } = slices;
+        if (host !== undefined && !isVisible(fleet, caller, host)) return unknownHost(host);
+        const isWanted = (id: string): boolean => host === undefined || id === host;
         const hosts = drainingHosts(fleet, caller, site);
         const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
-        const how = { hosts, siteToStayIn: stayIn, nowMs, explained: limit, tenantsOf: listRemainingTenants };
+        // Planned for all of them also when one is wanted: what others of them take is not free for its tenants.
+        const about = { explained: limit, isExplained: isWanted, tenantsOf: listRemainingTenants };
+        const how = { hosts, siteToStayIn: stayIn, nowMs, ...about };
         const planned = yield* planBatchInSteps(slices, evacuators, how);
-        const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
+        const blocked = planned.flatMap(({ evacuating }) =>
+          evacuating.filter((one) => isWanted(one.host) && isWaiting(one)),
+        );
         const telling = { explain, sight: world.redactorFor(caller, fleet) };
         const shown = blocked.slice(0, limit).map((one) => renderBlocked(one, telling));
         return { count: blocked.length, blocked: shown };
       });
-      return 'code' in made ? refusalAnswer(made) : answer({ revisions: made.revisions, ...made.plan });
+      if ('code' in made) return refusalAnswer(made);
+      return 'code' in made.plan ? refusalAnswer(made.plan) : answer({ revisions: made.revisions, ...made.plan });
     },
   });
 }
 
+/** Instances of a host that the operator empties by other means are not moved, so nothing holds them up; its services are. */
 const listRemainingTenants: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet, host) =>
-  (evacuator.remainingTenants ?? evacuator.inventory)(fleet, host);
+  evacuator.leavesFirst === true || findHost(fleet, host)?.doc.leaving?.drain === true
+    ? (evacuator.remainingTenants ?? evacuator.inventory)(fleet, host)
+    : [];
 
 function isWaiting({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'wait';
@@ -83,10 +96,9 @@ function siteToStayIn(fleet: FleetReader, host: string): string | undefined {
   return drain === undefined ? undefined : siteLimitOf(fleet, drain.doc);
 }
 
-/** Sorted by name, as a preview is. Hosts that the operator empties by other means have nothing blocked here. */
+/** Sorted by name, as a preview is. */
 function drainingHosts(fleet: FleetReader, caller: Caller, site: string | undefined): StoredHost[] {
   return [...fleet.find(HOSTS_BY_STATE, 'state:draining')].filter(
-    ({ doc }) =>
-      doc.leaving?.drain === true && canSeeSite(caller, doc.site) && (site === undefined || site === doc.site),
+    ({ doc }) => canSeeSite(caller, doc.site) && (site === undefined || site === doc.site),
   );
 }

@@ -126,8 +126,8 @@ function beginEvacuations(
 ): StartedEvacuations {
   const going = planned.filter(isActionable);
   if (going.length === 0) return { changes: [] };
-  const how = evacuationCommand({ hosts: [host.id], by, within, nowMs }, drainMovesId(fleet, host.id));
-  const answer = beginEvacuation(fleet, evacuator, going, how);
+  const how = evacuationCommand({ hosts: [host.id], by, within, nowMs }, drainMovesId(fleet));
+  const answer = beginEvacuation(fleet, evacuator, going, { ...how, drainedHost: host.id });
   if ('code' in answer) return { changes: [], reason: notStartedReason(host.id, answer) };
   return { changes: answer.changes };
 }

@@ -1,25 +1,29 @@
-// The moves that drains have started: found by the names of their operations, so that budgets cost nothing to check.
+// The moves that drains have started: found by the host in their items, so that budgets cost nothing to check.
 import { mark, valueOf, type FleetReader, type Index, type Reason } from '../../fleet/index.ts';
 import { isOpen, ITEM, type Item, type OperationId } from '../../operations/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { SCALE_IN } from './settings.ts';
 
+/** Ids of operations that an earlier version began: they contain the host. */
 const DRAIN_MOVE = /^drain-\d+\.(.+)\.[^.]+$/;
 export const EVERY_MOVE = 'every';
 
-/** The operation id for the moves of one pass over a host. The revision makes it unique; evacuators append a word of their own. */
-export function drainMovesId(fleet: FleetReader, host: string): OperationId {
-  return `drain-${fleet.revision}.${host}` as OperationId;
+/**
+ * The operation id for the moves of one pass over a host. It is decided inside a commit of its own, so that the revision makes it unique; evacuators
+ * append a word of their own. It must not contain the host: the owners of what is moved read it, and may not know their hosts.
+ */
+export function drainMovesId(fleet: FleetReader): OperationId {
+  return `drain-${fleet.revision}` as OperationId;
 }
 
-/** The host that an operation moves something off for a drain. */
+/** The host that an operation of an earlier version moves something off for a drain. */
 export function hostOfDrain(operation: string): string | undefined {
   return DRAIN_MOVE.exec(operation)?.[1];
 }
 
-/** The same of one of its items. */
-export function hostDrainedBy({ operation }: Item): string | undefined {
-  return hostOfDrain(operation);
+/** The host that an item moves something off for a drain. */
+export function hostDrainedBy({ drainedHost, operation }: Item): string | undefined {
+  return drainedHost ?? hostOfDrain(operation);
 }
 
 export const DRAIN_MOVES: Index<'item', Item> = {

@@ -73,8 +73,7 @@ function recoverBlocker(
   if (doc.forcedDown !== undefined) return { code: 'forced-down', host: id };
   if (doc.credential === undefined) return { code: 'agent-has-left', host: id };
   if (doc.connection.state !== 'up') return { code: 'agent-not-connected', host: id };
-  const handing = evacuators.some((one) => one.leavesFirst === true && one.countLeaving(fleet, id) > 0);
-  if (!handing) return undefined;
+  if (!evacuators.some((one) => one.holdsRecover?.(fleet, id) === true)) return undefined;
   mark('recover-waits-for-handovers');
   return { code: 'handovers-under-way', host: id };
 }

@@ -1,10 +1,21 @@
 // GET /api/v1/scale-in: every host between service and removal, what is left on it, and why it waits. It changes nothing.
 import { Type } from 'typebox';
-import { answer, strictObject, ID, read, canSeeSite, type Route, type Redactor } from '../../access/index.ts';
+import {
+  answer,
+  strictObject,
+  HOST_REF,
+  ID,
+  read,
+  refusalAnswer,
+  canSeeSite,
+  type Caller,
+  type Route,
+  type Redactor,
+} from '../../access/index.ts';
 import type { Composition } from '../../composition/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { ITEM, OPEN_ITEMS_BY_TARGET, targetKey, type Explain, type StoredItem } from '../../operations/index.ts';
-import type { StoredHost } from '../decide.ts';
+import { findHost, unknownHost, type StoredHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { CONNECTION_STATES, HOST, HOST_STATES, HOSTS_BY_STATE, type HostState } from '../model.ts';
 import { PENDING_CLEAN_UP } from './pending-clean-up.ts';
@@ -65,19 +76,24 @@ export function scaleInStatusRoute({ evacuators, explain, scopes }: StatusRoute)
     scope: 'site',
     query: strictObject({
       site: Type.Optional(ID),
+      host: Type.Optional(Type.String({ ...HOST_REF, description: 'only this host, by any id of it' })),
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: HOSTS_MAX, description: `at most ${HOSTS_MAX}` })),
     }),
     scansFleet: () => true,
     answers: { 200: { about: 'leaving and returning hosts', schema: STATUS } },
-    handle: ({ query: { site, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
+    handle: ({ query: { site, host: only, limit = HOSTS_MAX }, caller }, { journal: { fleet }, redactorFor }) => {
       const sight = redactorFor(caller, fleet);
+      if (only !== undefined && !isVisible(fleet, caller, only)) return refusalAnswer(unknownHost(only));
+      const isNamed = (id: string): boolean => only === undefined || id === only;
       const isWanted = (of: string | undefined): boolean =>
         canSeeSite(caller, of) && (site === undefined || site === of);
       const all = ON_THEIR_WAY.flatMap((state) => [...fleet.find(HOSTS_BY_STATE, `state:${state}`)])
-        .filter(({ doc }) => isWanted(doc.site))
+        .filter(({ id, doc }) => isNamed(id) && isWanted(doc.site))
         .sort((one, other) => (one.id < other.id ? -1 : 1));
       const { siteOf } = scopes.scopeOf(PENDING_CLEAN_UP);
-      const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(({ doc }) => isWanted(siteOf(doc, fleet)));
+      const pending = [...fleet.all(PENDING_CLEAN_UP)].filter(
+        ({ doc }) => isNamed(doc.host) && isWanted(siteOf(doc, fleet)),
+      );
       return answer({
         count: all.length,
         hosts: all.slice(0, limit).map((host) => renderHost(fleet, host, { evacuators, explain, sight })),
@@ -90,6 +106,12 @@ export function scaleInStatusRoute({ evacuators, explain, scopes }: StatusRoute)
       });
     },
   });
+}
+
+/** A host of another site is as unknown as one that is not there. */
+export function isVisible(fleet: FleetReader, caller: Caller, id: string): boolean {
+  const host = findHost(fleet, id);
+  return host !== undefined && canSeeSite(caller, host.doc.site);
 }
 
 interface StatusRenderContext extends Omit<StatusRoute, 'scopes'> {

@@ -134,7 +134,7 @@ function beginTenantMoves(
   kit: Kit,
   fleet: FleetReader,
   planned: readonly PlannedEvacuation[],
-  { operation, by, nowMs, deadlineMs }: BeginEvacuation,
+  { operation, by, nowMs, deadlineMs, drainedHost }: BeginEvacuation,
 ): readonly Change[] {
   const { name, kind } = kit;
   const id = `${operation}.${name}s` as OperationId;
@@ -145,7 +145,7 @@ function beginTenantMoves(
   const moving = going.map((one) =>
     put(kind, idOf(kind, one.id), { ...(docOf(kit, fleet, one.id) as TenantDoc), to: one.to }),
   );
-  const items = going.map((one) => ({ key: one.id, target: { kind: name, id: one.id }, step: 'go' }));
+  const items = going.map((one) => ({ key: one.id, target: { kind: name, id: one.id }, drainedHost, step: 'go' }));
   const title = `move ${going.length} ${name}s`;
   const began = newOperation({ id, kind: `${name}-move`, title, by, nowMs, deadlineMs, items });
   return [...moving, ...began];
@@ -159,6 +159,7 @@ function evacuatorOf(kit: Kit): Evacuator {
     ...(name === 'post' && {
       leavesFirst: true as const,
       canEndWithHost: true as const,
+      holdsRecover: (fleet: FleetReader, host: string) => fleet.countOf(moving, host) > 0,
     }),
     dependsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),

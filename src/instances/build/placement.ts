@@ -1,7 +1,7 @@
 // Places an instance: its requirements on host and networks, the chosen host, the claim there, and, where the network's back end is in the journal,
 // the bound ports. All of it is one decision.
 import { idOf, put, type Change, type FleetReader, type Stored } from '../../fleet/index.ts';
-import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, HOST, type Host } from '../../hosts/index.ts';
+import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION, findHost, type Host } from '../../hosts/index.ts';
 import {
   capabilitiesOf,
   bindPorts,
@@ -165,8 +165,12 @@ export function canReachPools(fleet: FleetReader, host: string, pools: readonly 
 
 /** A host that does not return by itself: it is forced down, or not in the fleet any more. */
 export function isFencedOrRemoved(fleet: FleetReader, host: string): boolean {
-  const stored = fleet.get(HOST, idOf(HOST, host));
-  return stored === undefined || stored.doc.state === 'removed' || stored.doc.forcedDown !== undefined;
+  return isRemoved(fleet, host) || findHost(fleet, host)?.doc.forcedDown !== undefined;
+}
+
+export function isRemoved(fleet: FleetReader, host: string): boolean {
+  const stored = findHost(fleet, host);
+  return stored === undefined || stored.doc.state === 'removed';
 }
 
 /** A host that does nothing now, certainly or apparently. A suspect host may still answer. */

@@ -135,7 +135,7 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 function* planInstances(
   openTrial: OpenTrial,
   leavers: readonly LeavingTenants[],
-  { nowMs, explained = 0 }: PlanOptions,
+  { nowMs, explained = 0, isExplained }: PlanOptions,
 ): PlanSteps {
   const trial = yield* openTrial(CLAIM.name);
   const planned: PlannedEvacuation[] = [];
@@ -146,7 +146,7 @@ function* planInstances(
     }
   }
   const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
-  return yield* explainNoValidHost(trial, planned, { most: explained, within });
+  return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 
 function planInstanceEvacuation(

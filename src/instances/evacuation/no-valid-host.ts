@@ -60,6 +60,8 @@ function composeLeavingRequest(
 interface ExplainLimits {
   /** The number of reports. */
   readonly most: number;
+  /** Whether tenants of this host are explained; all are by default. */
+  readonly isExplained?: ((host: string) => boolean) | undefined;
   /** The site that instances of a host must stay in, if any. */
   readonly within: ReadonlyMap<string, string | undefined>;
 }
@@ -68,7 +70,7 @@ interface ExplainLimits {
 export function* explainNoValidHost(
   trial: Trial,
   planned: readonly PlannedEvacuation[],
-  { most, within }: ExplainLimits,
+  { most, isExplained = () => true, within }: ExplainLimits,
 ): Generator<undefined, readonly PlannedEvacuation[]> {
   const reports = new Map<string, ScheduleReport>();
   const explained = [...planned];
@@ -76,6 +78,7 @@ export function* explainNoValidHost(
   for (let at = 0; at < planned.length && left > 0; at += 1) {
     const one = planned[at] as PlannedEvacuation;
     if (one.evacuation.kind !== 'wait' || one.evacuation.reason.code !== NO_VALID_HOST) continue;
+    if (!isExplained(one.host)) continue;
     const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
     if (instance === undefined) continue;
     left -= 1;

@@ -146,6 +146,17 @@ describe('before the source migrates the instance', () => {
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
   });
 
+  test('the-source-is-removed: the move says that it was, and not that it is forced down', async () => {
+    const world = await startActive();
+    const operation = await move(world);
+    await world.runUntilStep(operation, 'web', 'prepare');
+    await world.disconnectHost('h2');
+    await world.edit('h2', { state: 'removed' });
+    await world.settle();
+    const message = `Host h2 was removed before it had migrated the instance. Build it elsewhere with "muster instances rebuild web".`;
+    expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost', message } });
+  });
+
   test.each(['prepare', 'migrate'])(
     'the-source-is-forced-down-at-%s: the move fails with source-lost',
     async (step) => {
@@ -155,7 +166,8 @@ describe('before the source migrates the instance', () => {
       await world.disconnectHost('h2');
       await world.forceDown('h2');
       await world.settle();
-      expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost' } });
+      const message = `Host h2 was forced down before it had migrated the instance. Build it elsewhere with "muster instances rebuild web".`;
+      expect(world.item(operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'source-lost', message } });
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2', fault: { code: 'source-lost' } });
       // The force-down of the source may be wrong: it may still send the instance, and then the target has the only copy.
       expect(world.machines.hostsWith('web')).toEqual(step === 'migrate' ? ['h2', 'h4'] : ['h2']);

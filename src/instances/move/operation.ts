@@ -1,6 +1,6 @@
 // The operation `instance-move`: choose a host, prepare it, migrate the instance, switch its ports and its claim, activate it there, clean up at the
 // source. After a crash it continues from the last step.
-import { idOf } from '../../fleet/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
 import {
   decideLater,
   expectUnchanged,
@@ -17,7 +17,6 @@ import { INSTANCE, type InstanceFault } from '../model.ts';
 import { composeArrival, hasClaimAtTarget, isDisconnected, switchToTarget, failTargetLost } from './arrival.ts';
 import { bindTarget, switchOver, unbindSource, unbindTarget } from './binding.ts';
 import {
-  holdEnd,
   movingInstanceOf,
   failSuperseded,
   decideMoveStep,
@@ -28,7 +27,7 @@ import {
   type MoveContext,
 } from './context.ts';
 import { rebindPorts, moveOnUnplugged, pluggingSinceMs, unpluggedPorts, waitForPlugs } from './plug.ts';
-import { continueAfterMoveFault, scheduleMove, failSourceLost, restoreInPlace } from './steps.ts';
+import { continueAfterMoveFault, scheduleMove, failBothLost, failSourceLost, restoreInPlace } from './steps.ts';
 import {
   handleMoveAnswer,
   handleSourceCleaned,
@@ -37,7 +36,7 @@ import {
   relayPrepared,
   handlePlugged,
 } from './tasks.ts';
-import { isUnavailable, isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
+import { isUnavailable, isFencedOrRemoved, isRemoved, type StoredInstance } from '../build/placement.ts';
 
 export const instanceMove: OperationKind = {
   name: 'instance-move',
@@ -166,11 +165,24 @@ function planAskTarget(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const host = targetOf(instance.doc) ?? '';
   // Both are off: either of them may have the only copy.
-  if (isFencedOrRemoved(fleet, host)) return [decideStep(item, (at) => failSourceLost(at, holdEnd))];
+  if (isFencedOrRemoved(fleet, host)) return [decideStep(item, failBothLost)];
   const { from } = instance.doc.move;
   return isUnavailable(fleet, host)
-    ? [wait(item, { code: 'migration-outcome-unknown', instance: instance.id, host, from })]
+    ? [
+        wait(item, {
+          code: 'migration-outcome-unknown',
+          instance: instance.id,
+          host,
+          from,
+          ...removedFact(fleet, from),
+        }),
+      ]
     : requestTask(look);
+}
+
+/** Otherwise it is forced down. */
+function removedFact(fleet: FleetReader, host: string): { readonly removed?: true } {
+  return isRemoved(fleet, host) ? { removed: true } : {};
 }
 
 function planSwitch(look: MoveContext): readonly PlannedStep[] {

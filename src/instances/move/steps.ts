@@ -1,6 +1,6 @@
 // The steps of a move until the source migrates the instance: a second claim at another host, and what follows a failed try. Until then the instance keeps
 // its host, its ports and its claim.
-import { mark, runTrial, put, type Change } from '../../fleet/index.ts';
+import { mark, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { PORT } from '../../network/index.ts';
 import { endSentence, shortenText, siteLimitOf, type RecordStep } from '../../operations/index.ts';
 import { recordBuildFailure } from '../../scheduler/index.ts';
@@ -23,7 +23,7 @@ import {
   type MovingInstance,
 } from './context.ts';
 import { nonInlinePorts } from '../back-end-orders.ts';
-import { isFencedOrRemoved, placeInstance, portsOf, type Placement } from '../build/placement.ts';
+import { isFencedOrRemoved, isRemoved, placeInstance, portsOf, type Placement } from '../build/placement.ts';
 import { undoFailedTry, firstStep, unbindIfUncertain } from './switch-mode.ts';
 
 /** Takes a second claim, or ends the move. Exclusions are in the move's tries, and so outlive a crash. */
@@ -131,10 +131,30 @@ export function restoreInPlace(look: MoveContext, fault: InstanceFault, sweep: t
 /** The source is certainly off and has not migrated it. A rebuild is for an operator or a drain to decide. */
 export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweepEnd): RecordStep {
   mark('move-source-lost');
+  const { fleet, instance } = look;
+  const { from } = instance.doc.move;
+  return endSourceLost(look, `Host ${from} ${lossText(fleet, from)} before it had migrated the instance.`, sweep);
+}
+
+/** The source was told to migrate it, and neither end can be asked what became of that: either of them may have the only copy. */
+export function failBothLost(look: MoveContext): RecordStep {
+  mark('move-source-lost');
+  const { fleet, instance } = look;
+  const { from } = instance.doc.move;
+  const to = targetOf(instance.doc) ?? '';
+  const message = `Host ${from} ${lossText(fleet, from)} while it migrated the instance, and host ${to}, which may have received it, ${lossText(fleet, to)} as well.`;
+  return endSourceLost(look, message, holdEnd);
+}
+
+function endSourceLost(look: MoveContext, why: string, sweep: typeof sweepEnd): RecordStep {
   const { instance, nowMs } = look;
-  const message = `Host ${instance.doc.move.from} was forced down or removed before it had migrated the instance. Build it elsewhere with "muster instances rebuild ${instance.id}".`;
+  const message = `${why} Build it elsewhere with "muster instances rebuild ${instance.id}".`;
   const fault: InstanceFault = { code: 'source-lost', message, atMs: nowMs };
   return failMove(look, fault, restoreInPlace(look, fault, sweep));
+}
+
+function lossText(fleet: FleetReader, host: string): string {
+  return isRemoved(fleet, host) ? 'was removed' : 'was forced down';
 }
 
 /** The source reports that it neither has the instance nor sent it: its place is unknown. */

@@ -262,6 +262,34 @@ describe('connections are forgotten', () => {
     expect(await world.listTracked('c3')).toEqual(texts(TWO));
   });
 
+  test('of-a-service-that-comes-into-the-view-later: an-agent-before-it-may-have-left-them', async () => {
+    const world = await startPrepared();
+    await world.designate('c1');
+    await world.untilConverged('c1', 'c3');
+    world.track('c3', [TWO]);
+    await world.host('c3').testHost.stop();
+    await world.withdraw();
+    world.host('c3').testHost.start();
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual(texts(TWO));
+    await world.designate('c1');
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual([]);
+  });
+
+  test('of-a-host-that-stands-by-no-more: an-agent-before-it-may-have-left-them', async () => {
+    const world = await startPrepared();
+    await world.designateWith('c1', 'c3');
+    await world.untilConverged('c3');
+    await world.restart('c3');
+    world.track('c3', [TWO]);
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual(texts(TWO));
+    await world.designateWith('c1', 'c2');
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual([]);
+  });
+
   test('of-a-standby-that-takes-over-by-plan, so-that-they-are-not-in-the-way', async () => {
     const world = await startPrepared();
     await world.designateWith('c1', 'c3');
