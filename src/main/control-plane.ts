@@ -3,7 +3,6 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
-import { AdminTokenController } from '../alarms/runtime.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
@@ -115,7 +114,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const parts = new RunnerGroups(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    [...runtime.controllers(), new AdminTokenController({ journal, clock, log })],
+    runtime.controllers(),
   );
   const stop = async (): Promise<void> => {
     await server.close();
