@@ -167,6 +167,6 @@ function joinOperations(changes: readonly Change[], operation: OperationId): Cha
   return changes.flatMap(({ kind, id, doc }): Change[] => {
     if (kind === OPERATION.name) return [{ kind, id: operation, doc }];
     if (kind !== ITEM.name) return [{ kind, id, doc }];
-    return [{ kind, id: `${operation}.${id}`, doc: { ...doc, operation } as object }];
+    return [{ kind, id: `${operation}.${id}`, doc: { ...doc, operation } }];
   });
 }

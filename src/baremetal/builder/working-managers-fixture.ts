@@ -117,7 +117,7 @@ function failWith({ message }: Pick<Refusal, 'message'>, code: string): TaskResu
   return { outcome: 'failed', problems: [message], facts: { reason: { code } } };
 }
 
-export function findManager(fleet: FleetReader, name: string): Manager {
+function findManager(fleet: FleetReader, name: string): Manager {
   const found = fleet.get(MANAGER, idOf(MANAGER, name));
   if (found === undefined) throw new Error(`there is no manager ${name}`);
   return found.doc;
