@@ -278,6 +278,15 @@ export const TABLE: Readonly<Record<string, Row>> = {
   },
   'POST /api/v1/managers/:manager/drain': { who: OPERATE, body: { reason: 'x' } },
   'POST /api/v1/managers/:manager/undrain': { who: OPERATE },
+  'POST /api/v1/nodes/:id/actions': {
+    who: MANAGER,
+    body: { action: 'power-on', manager: 'm1', nodeEpoch: 1, instance: 'vm-1' },
+  },
+  'GET /api/v1/nodes/:id/machine': { who: MANAGER },
+  'GET /api/v1/simulated-inventory/faults': { who: RULE_FLEET },
+  'POST /api/v1/simulated-inventory/faults': { who: RULE_FLEET, body: { op: 'deploy', outcome: 'failed' } },
+  'DELETE /api/v1/simulated-inventory/faults': { who: RULE_FLEET },
+  'GET /api/v1/simulated-inventory/calls': { who: RULE_FLEET },
   'POST /api/v1/agent/observations': { who: AGENT, body: { answers: [{ task: 't', outcome: 'done' }] } },
 };
 

@@ -38,6 +38,7 @@ const RESTCONF = '/restconf/data';
 /** By route and field. */
 const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/instances host': { ask: (host) => get(`/api/v1/instances?host=${encode(host)}`), has: '"vm-1"' },
+  'GET /api/v1/managers host': { ask: (host) => get(`/api/v1/managers?host=${encode(host)}`), has: '"items":[]' },
   'GET /api/v1/ports host': { ask: (host) => get(`/api/v1/ports?host=${encode(host)}`), has: '"port-1"' },
   'GET /api/v1/services host': { ask: (host) => get(`/api/v1/services?host=${encode(host)}`), has: '"nat:edge"' },
   'GET /api/v1/tokens host': { ask: (host) => get(`/api/v1/tokens?host=${encode(host)}`), has: '"join"' },
@@ -101,7 +102,15 @@ const TABLE: Readonly<Record<string, Row>> = {
 
 const encode = encodeURIComponent;
 /** An agent says its own name when it joins; a host that is made has no other id yet. */
-const OWN_NAMES = ['POST /api/v1/agent/join host'];
+/** A joining agent and a manager name their own host as it is called; nodes of bare metal are no hosts. */
+const OWN_NAMES = [
+  'GET /api/v1/reservations node',
+  'GET /api/v1/simulated-inventory/calls node',
+  'POST /api/v1/agent/join host',
+  'POST /api/v1/managers/:manager/answers node',
+  'POST /api/v1/simulated-inventory/faults node',
+  'PUT /api/v1/managers/:manager host',
+];
 
 let it: PreparedServer;
 let admin: string;

@@ -35,6 +35,12 @@ const REFUSED_HERE: readonly string[] = [
   'DELETE /api/v1/segments/:id',
   'POST /api/v1/instances/:id/unshelve',
   'POST /api/v1/instances/:id/rebuild',
+  'POST /api/v1/instances/:id/power',
+  'DELETE /api/v1/managers/:manager',
+  'POST /api/v1/managers/:manager/acquire',
+  'POST /api/v1/managers/:manager/answers',
+  'POST /api/v1/nodes/:id/actions',
+  'POST /api/v1/reservations',
 ];
 
 const LEFT = hostChange('central-2', {

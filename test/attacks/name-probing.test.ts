@@ -61,12 +61,15 @@ describe('a name that is taken in another site', () => {
       return (
         scope === 'site' &&
         method === 'POST' &&
-        !path.includes(':id') &&
+        // These name in their path what is there.
+        !/:id|:manager/.test(path) &&
         (kind === 'write' || kind === 'bulk' || path.endsWith('/preview'))
       );
     });
-    // Scale-in names what is there already: see below.
-    const creating = routes.filter(({ path }) => !/^\/api\/v1\/scale-in\/|^\/restconf\/operations\//.test(path));
+    // Scale-in names what is there already: see below. A reservation has the name of an instance that is there, or of none.
+    const creating = routes.filter(
+      ({ path }) => !/^\/api\/v1\/(?:scale-in\/|reservations$)|^\/restconf\/operations\//.test(path),
+    );
     expect(creating.map(keyOf).toSorted()).toEqual(Object.keys(BODIES).toSorted());
     expect(creating.filter(({ asksForNames }) => asksForNames !== true)).toEqual([]);
     // A resource whose name is its id is protected before it is opened to sites.

@@ -26,7 +26,7 @@ describe('the answer to a task', () => {
   test.each<[string, readonly Change[], Partial<ManagerAnswer>, string]>([
     ['about-its-node', putWork('op', ON_NODE), {}, 'recorded'],
     ['about-the-instance-of-its-node', putWork('op', ON_INSTANCE), {}, 'recorded'],
-    ['that-nobody-waits-for', [], {}, 'stale'],
+    ['that-no-item-waits-for', [], {}, 'stale'],
     ['of-an-earlier-attempt', putWork('op', { ...ON_NODE, attempt: 2 }), {}, 'stale'],
     ['of-an-earlier-step', putWork('op', { ...ON_NODE, step: 'clean' }), {}, 'stale'],
     ['of-work-that-is-over', putWork('op', { ...ON_NODE, state: 'done' }), {}, 'stale'],
@@ -100,7 +100,7 @@ describe('the tasks of a manager', () => {
     ['what-it-may-have-begun', [putManager('m1', DRAINING), ...putWork('op', { ...ON_NODE, sinceMs: 100 })], 1],
     ['nothing-new', [putManager('m1', DRAINING), ...putWork('op', { ...ON_NODE, sinceMs: 101 })], 0],
     [
-      'all-of-it, with-nobody-else-there',
+      'all-of-it, with-no-other-manager-there',
       [putManager('m1', DRAINING), putManager('m2', { state: 'lost' }), ...putWork('op', { ...ON_NODE, sinceMs: 101 })],
       1,
     ],

@@ -19,7 +19,7 @@ export interface ManagersControllerOptions {
 }
 
 const INTERVAL_MS = 1000;
-/** Without managers there is nothing to watch; the first one that registers is heard of by its commit. */
+/** Without managers there is nothing to watch; the commit of the first one that registers wakes this. */
 const IDLE_MS = 10_000;
 /** Between two reads: the end of a lease is looked at when it is due. */
 const READS_APART_MS = 25;

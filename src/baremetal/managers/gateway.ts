@@ -66,7 +66,7 @@ const WOKEN = 'woken';
 
 export class ManagerGateway {
   readonly #options: ManagerGatewayOptions;
-  /** Those that wait for tasks, each once: whoever asks again has given up the earlier wait. */
+  /** Those that wait for tasks, each once: a new poll ends the wait of the one before. */
   readonly #waiting = new Map<string, AbortController>();
   /** When each manager got tasks last. */
   readonly #answeredAtMs = new Map<string, number>();
@@ -137,7 +137,7 @@ export class ManagerGateway {
     return { kind: 'answer', answer: { leaseEpoch: epoch, remainingMs: leases.remainingMs(manager), renewMs } };
   }
 
-  /** Its nodes are orphans from this commit on; the lease is released afterwards, so that nobody else is the manager before that. */
+  /** Its nodes are orphans from this commit on; the lease is released afterwards, so that no other process is the manager before that. */
   async release(caller: ManagerCaller, { holder, leaseEpoch }: TenureRequest): Promise<GatewayReply<ReleaseResponse>> {
     const { journal, clock } = this.#options;
     const { manager, by, submit } = caller;

@@ -46,7 +46,7 @@ export type TenureRequest = Static<typeof TENURE_REQUEST>;
 export const RELEASE_RESPONSE = Type.Object({ released: Type.Boolean() });
 export type ReleaseResponse = Static<typeof RELEASE_RESPONSE>;
 
-/** A batch is one commit: a larger one would hold up everybody else. */
+/** A batch is one commit: a larger one would hold up all other callers. */
 export const ACQUIRE_MAX = 500;
 
 export const ACQUIRE_REQUEST = strictObject({

@@ -19,6 +19,7 @@ import {
   type Route,
   type RouteContext,
   type RouteFields,
+  HOST_REF,
 } from '../../access/index.ts';
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
@@ -181,7 +182,7 @@ function listManagers(): Route {
     filters: {
       state: { schema: Type.Enum(MANAGER_STATES), valuesOf: (doc) => [doc.state] },
       site: { schema: ID, valuesOf: (doc) => [doc.site] },
-      host: { schema: ID, valuesOf: (doc) => [doc.host], names: 'host' },
+      host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], names: 'host' },
     },
     nameIsId: true,
     sorts: { name: (doc) => doc.name, state: (doc) => doc.state },

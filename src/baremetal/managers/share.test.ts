@@ -72,7 +72,7 @@ describe('offered nodes', () => {
     ],
     ['none-to-one-that-drains', [...LIVE, putManager('m3', DRAINING), ...nodes('m3', 5, 2)], { to: 'm3' }, 'none of 0'],
     [
-      'its-own-to-one-that-drains, where-nobody-else-is',
+      'its-own-to-one-that-drains, where-no-other-is',
       [putManager('m3', DRAINING), ...nodes('m3', 5, 2), ...nodes('m4', 2)],
       { to: 'm3' },
       '5 of m3-2 of 5',

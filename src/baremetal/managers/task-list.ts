@@ -24,7 +24,7 @@ export function listTasks(fleet: FleetReader, kinds: Kinds, name: string): Manag
   return tasks;
 }
 
-/** One that drains begins nothing more while somebody else may: the node goes to another with its next step. */
+/** One that drains begins nothing more while another manager may: the node goes to another with its next step. */
 function lastBegin(fleet: FleetReader, { draining }: Manager): number {
   return draining !== undefined && hasTaker(fleet) ? draining.atMs : Infinity;
 }

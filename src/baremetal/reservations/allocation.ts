@@ -215,7 +215,7 @@ function finishItem({ item }: AllocationStep, changes: readonly Change[]): Recor
   return record(item, { state: 'done', step: item.doc.step }, { changes });
 }
 
-/** Nobody waits for an answer any more: the node is offered again, and the inventory says what is true of it. */
+/** No caller waits for an answer any more: the node is offered again, and the inventory says what is true of it. */
 export function abandonAllocation(step: AllocationStep): Pick<RecordStep, 'changes' | 'expects'> {
   const { node, reservation } = allocationOf(step.fleet, step.item);
   const changes: Change[] = [];

@@ -12,7 +12,7 @@ export interface ClaimOrder {
   readonly nodeEpoch: number;
   readonly instance: string;
   readonly traits: readonly string[];
-  /** Nobody waits for the answer any more; what became of it is then not known. */
+  /** No caller waits for the answer any more; what became of it is then not known. */
   readonly deadlineAtMs: number;
 }
 

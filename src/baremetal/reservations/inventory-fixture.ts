@@ -33,7 +33,7 @@ export class FakeInventory implements Inventory {
     for (const id of ids) this.nodes.set(id, { epoch: 0, instance: undefined });
   }
 
-  /** Somebody else claims it, behind our back. */
+  /** Another client of the inventory claims it. */
   take(id: string, by = 'somebody'): void {
     this.#nodeOf(id).instance = by;
   }

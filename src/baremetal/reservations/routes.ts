@@ -201,7 +201,6 @@ function answerSettled({ id, doc, revision }: StoredReservation, call: ReserveCa
 }
 
 const Released = Type.Object({
-  instance: Type.String(),
   state: Type.Enum(['released', 'releasing']),
   operation: Type.Optional(Type.String({ description: 'the operation that cleans the node, or gives it back' })),
 });
@@ -231,8 +230,8 @@ const releaseRoute = write({
       },
       answer: (release) =>
         release.kind === 'released'
-          ? answer({ instance, state: 'released' })
-          : answer({ instance, state: 'releasing', operation: release.operation }, ACCEPTED),
+          ? answer({ state: 'released' })
+          : answer({ state: 'releasing', operation: release.operation }, ACCEPTED),
     };
   },
 });

@@ -140,12 +140,12 @@ function releaseReservation(cli: Cli): Command {
   return withAction(cli, command, (session, { args }) =>
     forEachName(session, args, async (id) => {
       const value = await session.client.write<ReleasedReservation>('DELETE', resourcePath(RESERVATIONS, id));
-      return { value, sentence: releaseSentence(value) };
+      return { value, sentence: releaseSentence(id, value) };
     }),
   );
 }
 
-function releaseSentence({ instance, state, operation }: ReleasedReservation): string {
+function releaseSentence(instance: string, { state, operation }: ReleasedReservation): string {
   return state === 'released'
     ? `The reservation of ${instance} is released.`
     : `The reservation of ${instance} is released when its node is clean. Follow it with: muster operations wait ${operation}`;

@@ -693,7 +693,6 @@ export interface RebalancedServices {
 
 /** DELETE /api/v1/reservations/{id} */
 export interface ReleasedReservation {
-  readonly instance: string;
   readonly state: 'released' | 'releasing';
   readonly operation?: string;
 }

@@ -35,7 +35,7 @@ test.each([
   expect(session.written.err).toBe('running\nThe server does not answer. Asking again for 30 s.\nsucceeded\n');
 });
 
-test('a-server-that-stays-away is given up with how to follow the operation', async () => {
+test('a-server-that-stays-away ends the wait, with how to follow the operation', async () => {
   const session = new TestSession();
   const given = pollUntilDone(session, display(session, [unreachable()]), patient);
   await expect(given).rejects.toMatchObject({

@@ -268,7 +268,7 @@ describe('baremetal-23: a release', () => {
   test('before a deploy: the node is free at once', async () => {
     await start({ n1: {} });
     await plane.reserve();
-    expect(await plane.release()).toMatchObject({ status: 200, body: { instance: 'i1', state: 'released' } });
+    expect(await plane.release()).toMatchObject({ status: 200, body: { state: 'released' } });
     expect(plane.node('n1')).toMatchObject({ state: 'available' });
     expect((await plane.show()).status).toBe(404);
   });

@@ -24,7 +24,7 @@ const LOCK_RETRY_MS = 200;
 
 /** The id that Ironic knows a claim by: an instance has one on each node. */
 export function claimUuid({ instance, node }: Pick<NodeFence, 'instance' | 'node'>): string {
-  const hex = createHash('sha256').update(`muster claim ${node} ${instance}`).digest('hex');
+  const hex = createHash('sha256').update(`claim of ${node} for ${instance}`).digest('hex');
   const variant = '89ab'[Number.parseInt(hex[16] ?? '0', 16) % 4];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -72,7 +72,7 @@ export class IronicNodes {
     return found === undefined ? undefined : toRecord(found);
   }
 
-  /** The mark of the claim that a node has; undefined for one without, or with somebody else's. */
+  /** The mark of the claim that a node has; undefined for one without, or with one of another client. */
   async markOf(node: IronicNode, how: CallOptions): Promise<ClaimMark | undefined> {
     const { instanceUuid: uuid, uuid: id, extra } = node;
     if (uuid === undefined) return undefined;

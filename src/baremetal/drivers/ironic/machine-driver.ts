@@ -197,7 +197,7 @@ export class IronicMachines implements MachineDriver {
     await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${uuid}`, body, ...how });
   }
 
-  /** False when the node is on its way already: somebody else began it. */
+  /** False when the node is on its way already: another caller began it. */
   async #beginProvision({ uuid }: IronicNode, target: string, how: CallOptions): Promise<boolean> {
     const path = `/v1/nodes/${uuid}/states/provision`;
     try {

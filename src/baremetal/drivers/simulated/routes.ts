@@ -16,6 +16,7 @@ import {
   type HandlerResult,
   type Listing,
   type Route,
+  renderCommitted,
 } from '../../../access/index.ts';
 import type { Refusal } from '../../../fleet/index.ts';
 import { MACHINE_ACTIONS, type MachineCall } from '../inventory.ts';
@@ -157,11 +158,7 @@ const armRoute = write({
     return {
       why: `arm a fault of ${body.op}`,
       decide: (fleet) => armFault(fleet, command),
-      answer: ({ id, doc }, { revision }) => ({
-        kind: 'answer',
-        status: 201,
-        text: FAULT_REPRESENTATION.toJsonText({ id, doc, revision }),
-      }),
+      answer: ({ id }, after) => renderCommitted(FAULT_REPRESENTATION, after, { id, status: 201 }),
     };
   },
 });
