@@ -55,8 +55,6 @@ export const failuresBackedOff: Checker = {
   },
 };
 
-const DRAIN = /^drain-\d+\.(.+)\.instance-(?:moves|rebuilds)$/;
-
 /** The host that a drain takes an instance off with this change. */
 function drainedHost(applied: readonly AppliedChange[], { kind, before, after }: AppliedChange): string | undefined {
   if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
@@ -69,7 +67,7 @@ function drainedHost(applied: readonly AppliedChange[], { kind, before, after }:
       one.before === undefined &&
       (one.after?.doc as Item | undefined)?.target.id === after.id,
   );
-  return DRAIN.exec((started?.after?.doc as Item | undefined)?.operation ?? '')?.[1];
+  return (started?.after?.doc as Item | undefined)?.drainedHost;
 }
 
 /** A failed move does not keep it from being rebuilt once its host is off; earlier failures do not count then. */

@@ -172,7 +172,7 @@ export const failuresNotBackedOff: Mutant = {
   name: 'failures-not-backed-off',
   bug: 'a drain tries again at once what has just failed',
   scenario: SCALE_IN,
-  likely: 1,
+  likely: 7,
   caughtBy: [failuresBackedOff.name, commitRateBounded.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>

@@ -1,7 +1,7 @@
 // A backup as a file of JSON lines: header, documents, commits, and a trailer with the SHA-256 of every byte before it. It is written under
 // a temporary name and renamed when complete; it never replaces an existing file, and never contains keys.
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, type WriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { finished } from 'node:stream/promises';
@@ -68,8 +68,8 @@ export async function writeBackup(
   const partial = `${path}.partial`;
   // A partial file of an earlier run that was killed is useless.
   await rm(partial, { force: true });
+  const file = new LineFile(partial, path.endsWith('.gz'));
   try {
-    const file = new LineFile(partial, path.endsWith('.gz'));
     let head: DumpHead | undefined;
     let [resources, commits] = [0, 0];
     await dump({
@@ -98,6 +98,7 @@ export async function writeBackup(
     await syncFolder(dirname(path));
     return { sha256, head, resources, commits };
   } catch (error) {
+    await file.abandon();
     await rm(partial, { force: true });
     throw error;
   }
@@ -116,12 +117,14 @@ function commitRow([revision, id, atMs, by, why, operation, changes, hash]: Comm
 class LineFile {
   readonly #hash: Hash = createHash('sha256');
   readonly #path: string;
+  readonly #file: WriteStream;
   readonly #into: NodeJS.WritableStream;
   readonly #done: Promise<void>;
 
   constructor(path: string, compressed: boolean) {
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600 });
     this.#path = path;
+    this.#file = file;
     this.#done = finished(file);
     this.#done.catch(() => undefined);
     if (compressed) {
@@ -143,6 +146,12 @@ class LineFile {
   /** The digest so far. */
   digest(): string {
     return this.#hash.copy().digest('hex');
+  }
+
+  /** It is not opened after this: a file that is removed must not come back. */
+  async abandon(): Promise<void> {
+    this.#file.destroy();
+    await this.#done.catch(() => undefined); // why it ended is known
   }
 
   async close(): Promise<void> {

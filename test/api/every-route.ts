@@ -309,7 +309,7 @@ const IN_TREES: Readonly<Record<string, string>> = {
 };
 
 /** Who each route is for, when it is not an administrator. */
-const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join' };
+const OTHERS: Readonly<Record<string, CallerName>> = { agent: 'agent', join: 'join', manager: 'manager' };
 
 /** A caller that every route lets in. */
 export const sufficientCaller = ({ access }: Route): CallerName => OTHERS[access] ?? 'admin';
