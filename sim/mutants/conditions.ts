@@ -8,6 +8,7 @@ import { SCALE_IN } from '../scenarios.ts';
 import { LEFT_WITH_STRAYS } from '../world/machine-driver.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withRunningPart } from './planting.ts';
+import { AT_REST } from '../seed-properties.ts';
 
 export const controlLossTakenForForwardingLoss: Mutant = {
   name: 'control-loss-taken-for-forwarding-loss',
@@ -49,8 +50,9 @@ export const switchSaidToObey: Mutant = {
   name: 'switch-said-to-obey',
   bug: 'an agent says nothing of a switch that does not obey, and its host is taken for a healthy one',
   scenario: SCALE_IN,
-  likely: 5103,
-  caughtBy: [notToUncontrolledSwitch.name],
+  likely: 299,
+  // What it does not say of its instances is missed as well.
+  caughtBy: [notToUncontrolledSwitch.name, AT_REST],
   plant: (parts) => ({
     ...parts,
     agent: (ports, options) => parts.agent({ ...ports, link: saysNothing(ports.link) }, options),
