@@ -9,7 +9,6 @@ export { decideInParts, requestedInstanceAt } from './build/parts.ts';
 export { composeInstance, composePorts } from './build/request.ts';
 export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/request.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
-export { endedChanges, readReportedInstances, recordEnded } from './degraded/ended.ts';
 export { deleteInstances } from './delete/request.ts';
 export { copyOf, roleOfCopy } from './delete/clean.ts';
 export { instanceEvacuator } from './evacuation/evacuator.ts';

@@ -15,7 +15,6 @@ export const INSTANCE_REASON_CODES: readonly string[] = [
   'host-removed',
   'host-silent',
   'instance-degraded',
-  'instance-ended',
   'instance-deleted',
   'instance-gone',
   'instance-in-error',

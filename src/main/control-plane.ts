@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
+import { AdminTokenController } from '../alarms/runtime.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
@@ -114,7 +115,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const parts = new RunnerGroups(
     [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
     [lease],
-    runtime.controllers(),
+    [...runtime.controllers(), new AdminTokenController({ journal, clock, log })],
   );
   const stop = async (): Promise<void> => {
     await server.close();

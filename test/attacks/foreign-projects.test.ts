@@ -36,9 +36,7 @@ beforeAll(async () => {
       ...{ name, network, cidr: `${block}.0/24`, version: 4 as const, ...CHANGED },
       pools: [{ first: `${block}.2`, last: `${block}.250` }],
     });
-  const ended = { host: vm.host ?? 'central-0', reportedMs: 1, atMs: 1, times: 1, runsAgain: false };
   await world.commit(
-    put(INSTANCE, idOf(INSTANCE, 'vm-1'), { ...vm, ended }),
     put(NETWORK, idOf(NETWORK, NET), { ...net, name: NET, project: HIDDEN }),
     put(NETWORK, idOf(NETWORK, 'common'), { ...net, name: 'common', project: 'infra', shared: true }),
     subnet(`${MARKER}-subnet`, NET, '10.7.0'),

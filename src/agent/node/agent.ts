@@ -18,7 +18,6 @@ import { AgentStateStore } from './state/agent-state-store.ts';
 import type { HostReport, Stamp, View } from '../protocol/messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
 import { ConntrackSync } from './switch/conntrack-sync.ts';
-import { RestartLoop } from './restart-loop.ts';
 import { TaskRunner } from './task-runner.ts';
 import { ViewSubscriber } from './view-subscriber.ts';
 
@@ -66,7 +65,6 @@ export class Agent {
   readonly #reconcileLoop: ReconcileLoop;
   readonly #taskRunner: TaskRunner;
   readonly #heartbeatLoop: HeartbeatLoop;
-  readonly #restartLoop: RestartLoop;
   readonly #conditions: ConditionProbe;
   readonly #driver: LocalDriver;
   readonly #verify: AgentPorts['verify'];
@@ -84,7 +82,6 @@ export class Agent {
     const onView = (): void => {
       this.#reconcileLoop.wake();
       this.#taskRunner.wake();
-      this.#restartLoop.wake();
     };
     this.#driver = ports.driver;
     this.#leader = leader;
@@ -106,7 +103,6 @@ export class Agent {
       this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
     const isViewVerified = (): boolean => this.#viewSubscriber.isVerified;
     this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view, isViewVerified });
-    this.#restartLoop = new RestartLoop(ports, { view: () => (membership.departure.isLeaving ? undefined : view()) });
     this.#conditions = new ConditionProbe(ports, {
       everyMs: heartbeatMs,
       reconcileFailure: () => this.#reconcileLoop.failure,
@@ -162,16 +158,10 @@ export class Agent {
     await this.#membership.load();
     await this.#viewSubscriber.load();
     await this.#taskRunner.load();
-    const stops = [
-      this.#driver.onBfdChange?.(() => this.#heartbeatLoop.sendNow()),
-      this.#driver.onInstanceEnded?.(() => {
-        this.#heartbeatLoop.inspectSoon();
-        this.#restartLoop.wake();
-      }),
-    ];
+    const stop = this.#driver.onBfdChange?.(() => this.#heartbeatLoop.sendNow());
     const beside = [this.#reconcileLoop.run(signal), this.#driver.run?.(signal), this.#conditions.run(signal)];
     await Promise.all([...beside, this.#runConnected(signal)]);
-    for (const stop of stops) stop?.();
+    stop?.();
   }
 
   /** The machine is kept converged on the last view from the start; everything else needs a server. */
@@ -191,9 +181,7 @@ export class Agent {
     const certificates = this.#certificates.run(() => this.#membership.certificateRequester(), over.signal);
     await Promise.all([
       certificates,
-      ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner, this.#restartLoop].map((one) =>
-        one.run(over.signal),
-      ),
+      ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner].map((one) => one.run(over.signal)),
     ]);
     unlink();
     if (!signal.aborted) this.#viewSubscriber.reset();

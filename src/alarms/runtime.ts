@@ -1,0 +1,1 @@
+export { AdminTokenController } from './admin-token-controller.ts';
