@@ -9,7 +9,7 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
-import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck, switchSaidToObey } from './conditions.ts';
+import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck } from './conditions.ts';
 import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './compound-faults.ts';
 import {
   silentHostTakenForDead,
@@ -133,7 +133,6 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   leavesUnwiped,
   controlLossTakenForForwardingLoss,
   leavesWithoutStrayCheck,
-  switchSaidToObey,
   unconnectedTakenForMoved,
   targetBoundInPlaceOfSource,
   readinessPerHost,
