@@ -302,11 +302,15 @@ export const MANAGERS_BY_HOST: Index<'manager', Manager> = {
 export const BUCKETS = ['free', 'reserved', 'deploying', 'active', 'cleaning', 'unavailable'] as const;
 export type Bucket = (typeof BUCKETS)[number];
 
-/** The one bucket that a node counts in; undefined for one that was removed. Free means seen available: nothing else is offered. */
-export function bucketOf({ state, power, maintenance, instance }: Node): Bucket | undefined {
+/**
+ * The one bucket that a node counts in; undefined for one that was removed. Free means seen available and on offer: one that a reservation holds
+ * while its inventory is asked is reserved, until the claim is settled or has been given back.
+ */
+export function bucketOf({ state, power, maintenance, instance, claimedFor }: Node): Bucket | undefined {
   switch (state) {
     case 'available':
-      return maintenance === undefined && power !== 'unknown' && instance === undefined ? 'free' : 'unavailable';
+      if (maintenance !== undefined || power === 'unknown' || instance !== undefined) return 'unavailable';
+      return claimedFor === undefined ? 'free' : 'reserved';
     case 'clean-failed':
       return 'unavailable';
     case 'removed':

@@ -12,7 +12,10 @@ import {
   type Fleet,
   type FleetReader,
 } from '../../fleet/index.ts';
-import { bucketOf, BUCKETS, INVENTORY_UNREACHABLE, NODE, NODE_STATES, type Node } from '../model.ts';
+import { BUCKETS, INVENTORY_UNREACHABLE, NODE, NODE_STATES, type Bucket, type Node } from '../model.ts';
+import { countStages } from '../matching/choose.ts';
+import { nodeIndexOf } from '../matching/node-index.ts';
+import { NO_REQUIREMENTS } from '../matching/requirements.ts';
 import { newFleet, node, putNode, putSite, USED } from '../nodes-fixture.ts';
 import { describeCapacity, manageableCapacity } from './capacity.ts';
 import { NODE_COUNTERS, totalOf, type BucketCounts, type NodeFilter } from './counters.ts';
@@ -21,11 +24,21 @@ const SITES = ['north', 'south', null];
 const CLASSES = ['large', 'small', null];
 const MANAGERS = ['m1', 'm2'];
 
+/** As the rules say it: free is what was seen available and is nobody's, nor asked for in anybody's name. */
+function naiveBucket({ state, power, maintenance, instance, claimedFor }: Node): Bucket | undefined {
+  if (state === 'removed') return undefined;
+  if (state === 'clean-failed' || state === 'unavailable') return 'unavailable';
+  if (state !== 'available') return state;
+  const isOffered = maintenance === undefined && power !== 'unknown' && instance === undefined;
+  if (claimedFor !== undefined) return isOffered ? 'reserved' : 'unavailable';
+  return isOffered ? 'free' : 'unavailable';
+}
+
 /** Counted on the documents. */
 function countNaively(fleet: FleetReader, { site, resourceClass }: NodeFilter, manager?: string): BucketCounts {
   const counts = Object.fromEntries(BUCKETS.map((bucket) => [bucket, 0])) as Record<string, number>;
   for (const { doc } of fleet.all(NODE)) {
-    const bucket = bucketOf(doc);
+    const bucket = naiveBucket(doc);
     if (bucket === undefined || (manager !== undefined && doc.manager !== manager)) continue;
     if (site !== undefined && (doc.site ?? null) !== site) continue;
     if (resourceClass !== undefined && (doc.resourceClass ?? null) !== resourceClass) continue;
@@ -42,14 +55,16 @@ const anyNode: fc.Arbitrary<Node> = fc
     resourceClass: fc.constantFrom('large', 'small', undefined),
     manager: fc.constantFrom(...MANAGERS),
     inMaintenance: fc.boolean(),
+    isClaimed: fc.boolean(),
   })
-  .map(({ state, power, site, resourceClass, manager, inMaintenance }) => {
+  .map(({ state, power, site, resourceClass, manager, inMaintenance, isClaimed }) => {
     const isUsed = !['available', 'unavailable', 'removed', 'clean-failed'].includes(state);
     return node({
       ...{ state, power },
       ...(site !== undefined && { site }),
       ...(resourceClass !== undefined && { resourceClass }),
       ...(isUsed && { ...USED, manager }),
+      ...(isClaimed && state === 'available' && { claimedFor: 'i2' }),
       ...(inMaintenance && { maintenance: { reason: 'x', by: 'x', atMs: 0 } }),
     });
   });
@@ -79,8 +94,18 @@ function expectRowsToAddUp(fleet: Fleet): void {
   }
   const rows = MANAGERS.map((manager) => manageableCapacity(fleet, manager));
   for (const row of rows) expect([row.total, row.free]).toEqual([total, buckets.free]);
-  const used = buckets.reserved + buckets.deploying + buckets.active + buckets.cleaning;
+  // Nobody acts on a node whose inventory is only asked for it.
+  const asked = [...fleet.all(NODE)].filter(({ doc }) => naiveBucket(doc) === 'reserved' && doc.manager === undefined);
+  const used = buckets.reserved + buckets.deploying + buckets.active + buckets.cleaning - asked.length;
   expect(rows.reduce((sum, { usedHere }) => sum + usedHere, 0)).toBe(used);
+}
+
+/** What requests are offered, and what a report counts, is what the figures call free. */
+function expectIndexToAgree(fleet: FleetReader): void {
+  const { free } = describeCapacity(fleet, {}).buckets;
+  expect([...nodeIndexOf(fleet).shapes].reduce((sum, shape) => sum + shape.free.size, 0)).toBe(free);
+  const stages = countStages(fleet, { instance: 'i9', requirements: NO_REQUIREMENTS });
+  expect(stages.find(({ stage }) => stage === 'state')?.left ?? 0).toBe(free);
 }
 
 describe('counters', () => {
@@ -92,6 +117,7 @@ describe('counters', () => {
           fleet.apply(fleet.revision + 1, [change]);
           expectAgreement(fleet);
           expectRowsToAddUp(fleet);
+          expectIndexToAgree(fleet);
         }
       }),
     );
@@ -151,6 +177,16 @@ describe('capacity', () => {
     expect(describeCapacity(fleet, {}).buckets).toEqual({
       ...{ free: 1, reserved: 0, deploying: 0, active: 0, cleaning: 1, unavailable: 0 },
     });
+  });
+
+  test('a-node-whose-inventory-is-asked-is-reserved, and-unavailable-once-it-is-in-maintenance', () => {
+    const maintenance = { reason: 'fan', by: 'ann', atMs: 0 };
+    const fleet = newFleet(putNode('n1', { claimedFor: 'i1', epoch: 1 }), putNode('n2'));
+    const figures = () => describeCapacity(fleet, {}).buckets;
+    expect(figures()).toMatchObject({ free: 1, reserved: 1, unavailable: 0 });
+    expect(manageableCapacity(fleet, 'm1')).toEqual({ total: 2, usedHere: 0, free: 1 });
+    fleet.apply(2, [putNode('n1', { claimedFor: 'i1', epoch: 1, maintenance })]);
+    expect(figures()).toMatchObject({ free: 1, reserved: 0, unavailable: 1 });
   });
 
   test('a-site-and-a-class-have-figures-of-their-own', () => {

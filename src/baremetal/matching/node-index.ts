@@ -94,9 +94,9 @@ function isAlike(was: StoredNode, is: StoredNode): boolean {
   return isFree(was.doc) === isFree(is.doc) && hasSameShape(was.doc, is.doc);
 }
 
-/** Whether a request may have it: nobody has it, and nobody is claiming it. */
+/** Whether a request may have it: what counts as free is what is offered. */
 export function isFree(node: Node): boolean {
-  return bucketOf(node) === 'free' && node.claimedFor === undefined;
+  return bucketOf(node) === 'free';
 }
 
 function rankShapes(shapes: Iterable<Shape>, wanted: Requirements): Ranking {

@@ -45,7 +45,7 @@ export function beginClaim(
   { instance, ...change }: ChangeNote & { readonly instance: string },
 ): TransitionResult {
   const { doc } = node;
-  if (bucketOf(doc) !== 'free' || doc.claimedFor !== undefined) return refuseNotFree(node);
+  if (bucketOf(doc) !== 'free') return refuseNotFree(node);
   return { ...doc, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
 }
 

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
+import { describeCapacity, manageableCapacity } from '../capacity/capacity.ts';
 import { inventoryContract } from '../drivers/contract.ts';
 import { NODE, type Node } from '../model.ts';
 import { FakeInventory, type InventoryFault } from './inventory-fixture.ts';
@@ -32,6 +33,7 @@ describe('a claim that is asked outside', () => {
     expect(world.reservation()).toMatchObject({ state: 'allocating', allocation: { round: 1, managerEpoch: 3 } });
     expect(world.node('n1')).toMatchObject({ state: 'available', claimedFor: 'i1', epoch: 1 });
     expect(world.node('n1')).not.toHaveProperty('instance');
+    expect(describeCapacity(world.fleet, {}).buckets).toMatchObject({ free: 0, reserved: 1 });
     await world.tick();
     expect(world.claims()).toEqual(['claim n1: applied']);
     expect(world.node('n1')).toMatchObject({
@@ -246,6 +248,15 @@ test('baremetal-overload: no more than 300 are asked for at once; the next one i
   expect(world.reservation('late')).toBeUndefined();
 });
 
+/** What is free is what the next request could have: neither claimed, nor about to be given back. */
+function expectFiguresToAgree(): void {
+  const { free, reserved } = describeCapacity(world.fleet, {}).buckets;
+  const nodes = [...world.fleet.all(NODE)].map(({ doc }) => doc);
+  const isTaken = (doc: Node): boolean => doc.claimedFor !== undefined || doc.instance !== undefined;
+  expect([free, reserved]).toEqual([nodes.filter((doc) => !isTaken(doc)).length, nodes.filter(isTaken).length]);
+  expect(manageableCapacity(world.fleet, 'm1').free).toBe(free);
+}
+
 test('never: whatever inventories answer and whenever it is released, a claim is left without a reservation', async () => {
   const anyFault = fc.constantFrom<InventoryFault | undefined>(undefined, undefined, 'unreachable', 'answer-lost', {
     busyMs: 600,
@@ -267,6 +278,7 @@ test('never: whatever inventories answer and whenever it is released, a claim is
           else if (what === 'restart') await world.restart();
           else if (what === 'steal' && world.inventory.holderOf('n2') === undefined) world.inventory.take('n2');
           else await world.tick();
+          expectFiguresToAgree();
         }
         world.inventory.faults.length = 0;
         await world.ticks(60);

@@ -102,13 +102,18 @@ export function settleClaimed(step: AllocationStep): RecordStep {
   const { fleet, item } = step;
   const { node, reservation } = allocationOf(fleet, item);
   if (node === undefined) return finishItem(step, []);
-  if (reservation?.doc.state !== 'allocating' || bucketOf(node.doc) !== 'free') return giveBack(step);
+  if (reservation?.doc.state !== 'allocating' || !isReservable(node, changeOf(step))) return giveBack(step);
   const forBuild = takeForBuild(fleet, { instance: reservation.doc.instance, node, ...changeOf(step) });
   if (forBuild.kind === 'fault') return giveBack(step);
   const { managerEpoch = 1 } = reservation.doc.allocation ?? {};
   const { requirements } = requestOf(reservation.doc);
   const taken = { node, reservation: reservation.doc, managerEpoch, requirements, ...changeOf(step) };
   return finishItem(step, [...takeNode(fleet, taken), ...forBuild.changes]);
+}
+
+/** It may have gone into maintenance while its inventory was asked. */
+function isReservable(node: StoredNode, change: ChangeNote): boolean {
+  return bucketOf(endClaim(node, change)) === 'free';
 }
 
 /** No claim stands on the node: the next one is tried, if one is still wanted. */
