@@ -81,8 +81,8 @@ async function scraped(fleet: Fleet): Promise<readonly number[]> {
   return [threadCpuMs() - began];
 }
 
-async function figure(scope: Scope, name: string, ask: () => Promise<readonly number[]>): Promise<Figure> {
-  return pieceFigure(name, await medianRound(scope, async () => sliceTimes(await ask())), '');
+async function figure(scope: Scope, name: string, request: () => Promise<readonly number[]>): Promise<Figure> {
+  return pieceFigure(name, await medianRound(scope, async () => sliceTimes(await request())), '');
 }
 
 async function run(scope: Scope): Promise<Figure[]> {

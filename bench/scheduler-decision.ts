@@ -50,9 +50,9 @@ class Placing {
   }
 
   /** How long the decision took, in milliseconds; undefined when it was interrupted. */
-  decide(ask: Ask): number | undefined {
+  decide(makeRequest: Ask): number | undefined {
     this.#nth += 1;
-    const request = ask(this.#nth);
+    const request = makeRequest(this.#nth);
     const before = interruptions();
     const began = performance.now();
     const answer = schedule(this.#stage, request);
@@ -85,13 +85,13 @@ class Placing {
 async function decisionTimes(scope: Scope): Promise<Figure[]> {
   const fleet = loadedFleet(HOSTS);
   const figures: Figure[] = [];
-  for (const [name, ask] of Object.entries(REQUESTS)) {
+  for (const [name, makeRequest] of Object.entries(REQUESTS)) {
     const middles: number[] = [];
     const worsts: number[] = [];
     const placing = new Placing(fleet, HOSTS);
     for (let round = 0; round <= ROUNDS; round += 1) {
       scope.check();
-      const took = Array.from({ length: DECISIONS }, () => placing.decide(ask))
+      const took = Array.from({ length: DECISIONS }, () => placing.decide(makeRequest))
         .filter((ms) => ms !== undefined)
         .sort((one, other) => one - other);
       if (round === 0) continue; // warms up

@@ -43,12 +43,12 @@ export class SliceTimer {
 }
 
 /** The median of some rounds, after one that compiles. */
-export async function medianRound<T extends SliceTimes>(scope: Scope, ask: () => Promise<T>): Promise<T> {
+export async function medianRound<T extends SliceTimes>(scope: Scope, request: () => Promise<T>): Promise<T> {
   const rounds: T[] = [];
-  await ask();
+  await request();
   while (rounds.length < ROUNDS) {
     scope.check();
-    rounds.push(await ask());
+    rounds.push(await request());
   }
   return rounds.sort((one, other) => one.longestMs - other.longestMs)[Math.floor(ROUNDS / 2)] as T;
 }

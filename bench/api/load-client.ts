@@ -111,7 +111,7 @@ function withBody(body: string): string {
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {
-  const askers = await Promise.all(
+  const clients = await Promise.all(
     job.secrets.map(async (_, nth) => {
       const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
       await once(socket, 'connect');
@@ -119,9 +119,9 @@ async function run(job: LoadJob): Promise<LoadResult> {
     }),
   );
   const startedMs = performance.now();
-  await Promise.all(askers.map((asker) => asker.run(startedMs + job.forMs)));
+  await Promise.all(clients.map((client) => client.run(startedMs + job.forMs)));
   const seconds = (performance.now() - startedMs) / 1000;
-  const sorted = Float64Array.from(askers.flatMap(({ latencies }) => latencies)).sort();
+  const sorted = Float64Array.from(clients.flatMap(({ latencies }) => latencies)).sort();
   const quantile = (q: number): number => sorted[Math.floor((sorted.length - 1) * q)] ?? NaN;
   return { requests: sorted.length, perSecond: sorted.length / seconds, p50Ms: quantile(0.5), p99Ms: quantile(0.99) };
 }

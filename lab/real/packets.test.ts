@@ -113,16 +113,16 @@ ovsSuite('packets', () => {
     const { client } = fleet.muster;
     await client.post('/networks', { name: 'desk' });
     await client.post('/subnets', { name: 'desk-v4', network: 'desk', cidr: '10.9.0.0/24', dhcp: true });
-    const asking = [await fleet.build('asks1', 1, 'desk'), await fleet.build('asks2', 2, 'desk')];
+    const clients = [await fleet.build('asks1', 1, 'desk'), await fleet.build('asks2', 2, 'desk')];
     const at = await fleet.designated('dhcp:desk-v4');
     expect([1, 2]).toContain(at);
-    for (const { namespace, addresses } of asking) {
+    for (const { namespace, addresses } of clients) {
       expect(await leaseIn(namespace)).toEqual({ ip: addresses[0], subnet: '255.255.255.0' });
       // It has only what it asked for now.
       expect(
         await unreached(
           namespace,
-          asking.flatMap((one) => one.addresses),
+          clients.flatMap((one) => one.addresses),
         ),
       ).toEqual([]);
     }

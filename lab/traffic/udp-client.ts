@@ -62,14 +62,14 @@ export class UdpFlow implements RunningFlow {
       this.#onReceived = done;
     });
     const over = AbortSignal.any([AbortSignal.timeout(WARM_UP_PATIENCE_MS), this.#stopped.signal]);
-    const asking = new AbortController();
-    runPaced(WARM_UP_EVERY_MS, AbortSignal.any([over, asking.signal]), () =>
+    const warmUp = new AbortController();
+    runPaced(WARM_UP_EVERY_MS, AbortSignal.any([over, warmUp.signal]), () =>
       this.#send(this.#flow.kind === 'push' ? 'greeting' : 'warm-up', 0),
     );
     try {
       await Promise.race([received, once(over, 'abort')]);
     } finally {
-      asking.abort();
+      warmUp.abort();
     }
     if (over.aborted) throw new Error(`${this.#flow.address} does not answer flow ${this.#flow.flow}`);
   }

@@ -163,8 +163,9 @@ export class RequestAdmission {
       this.limitAnonymous(request, nowMs);
       // The server that decides may know a token that has not come here yet. Nothing is done here for such a caller: should
       // this server decide by the time the body is there, `confirm` looks again.
-      const goesOn = isForwarded(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
-      if (found.kind === 'unknown' && goesOn) return undefined;
+      const isForwardedToHolder =
+        isForwarded(route) && journal.fence === undefined && request.headers[FORWARDED] === undefined;
+      if (found.kind === 'unknown' && isForwardedToHolder) return undefined;
       throw this.#denyUnauthenticated(found);
     }
     const { known } = found;

@@ -138,16 +138,16 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
     const call = callOf(request);
     let write = route.handle(call, world);
     if ('kind' in write) throw refusalProblem(write.refusal);
-    const asking = { request, world };
-    let outcome = await submit(write, call, asking);
+    const context = { request, world };
+    let outcome = await submit(write, call, context);
     while (isUnprepared(outcome) && write.prepare !== undefined) {
       const prepared: Write | Refusal = await workload.plan(call.caller, write.prepare);
-      if ('code' in prepared) return replies.sendProblem(reply, refusalProblem(limitRefusal(prepared, asking)));
+      if ('code' in prepared) return replies.sendProblem(reply, refusalProblem(limitRefusal(prepared, context)));
       write = prepared;
-      outcome = await submit(write, call, asking);
+      outcome = await submit(write, call, context);
     }
     if (outcome.kind === 'refused')
-      return replies.sendProblem(reply, refusalProblem(limitRefusal(outcome.refusal, asking)));
+      return replies.sendProblem(reply, refusalProblem(limitRefusal(outcome.refusal, context)));
     const written = outcome.answer;
     if (written.kind === 'written') {
       const settled = await write.settle?.(written.answer);

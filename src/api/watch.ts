@@ -107,12 +107,12 @@ async function startWatch(
     const stop = (): void => over.abort();
     out.closed.addEventListener('abort', stop, { once: true });
     if (out.closed.aborted) stop();
-    const teller = new WatchWriter(out, showing);
+    const writer = new WatchWriter(out, showing);
     await out.send(
       `retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after},"head":${journal.fleet.revision}}\n\n`,
     );
-    if (first === undefined || (await teller.write(first))) {
-      for await (const event of events) if (!(await teller.write(event))) break;
+    if (first === undefined || (await writer.write(first))) {
+      for await (const event of events) if (!(await writer.write(event))) break;
     }
     over.abort();
   };

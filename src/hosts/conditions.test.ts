@@ -21,7 +21,7 @@ import { conditionSentences, recordConditions } from './record-conditions.ts';
 
 const settings = CONDITIONS.defaultValue;
 const CUT: Condition = { type: 'switch', code: 'unreachable', message: 'no answer from its database socket' };
-const GONE: Condition = {
+const CLEARED: Condition = {
   type: 'switch',
   code: 'not-running',
   message: 'ovs-vswitchd is not running',
@@ -34,7 +34,7 @@ const GONE: Condition = {
  */
 function play(
   reports: string,
-  of: Readonly<Record<string, Condition>> = { x: CUT, g: GONE },
+  of: Readonly<Record<string, Condition>> = { x: CUT, g: CLEARED },
   uncommitted = 0,
 ): string[] {
   let recorded: Degraded | undefined;
@@ -141,8 +141,8 @@ describe('a host that is degraded', () => {
   test('is-so-since-the-first-trouble-and-its-alarm-tells-the-last', () => {
     const fleet = fleetOf();
     record(fleet, [CUT], 5);
-    record(fleet, [GONE], 9);
-    expect(findHost(fleet, 'c1')?.doc.degraded).toEqual([{ ...GONE, sinceMs: 5 }]);
+    record(fleet, [CLEARED], 9);
+    expect(findHost(fleet, 'c1')?.doc.degraded).toEqual([{ ...CLEARED, sinceMs: 5 }]);
     expect(alarms(fleet)[0]).toContain('forwards nothing: ovs-vswitchd is not running');
   });
 

@@ -99,7 +99,7 @@ interface Action<F extends TProperties> {
   readonly fields: F;
   readonly decide: (
     fleet: FleetReader,
-    ask: ActionRequest<Static<ReturnType<typeof Type.Object<F>>>>,
+    actionRequest: ActionRequest<Static<ReturnType<typeof Type.Object<F>>>>,
   ) => Decision<{ readonly operation: OperationId }>;
 }
 
@@ -131,8 +131,8 @@ function actionRoute<F extends TProperties>(
         decide: (fleet) => {
           const barred = options.builders.verbProblem(fleet, id, verb);
           if (barred !== undefined) return refuse(barred);
-          const asked = body as ActionRequest<never>['body'];
-          return decide(fleet, { id, caller, body: asked, operation: request, hasCredentials });
+          const requestBody = body as ActionRequest<never>['body'];
+          return decide(fleet, { id, caller, body: requestBody, operation: request, hasCredentials });
         },
         answer: (started) => startedAnswer(started),
       };

@@ -68,9 +68,9 @@ const WORLD = { clock: { nowMs: () => 7 }, ids: { next: () => 'op-3' } } as unkn
 function decide(path: string, fleet: Fleet, id: string, body: object = {}): Decision<unknown> {
   const route = ROUTES.find((one) => one.path === path && one.kind === 'write' && one.method === 'POST');
   const call = { params: { id }, query: {}, body, caller: ADMIN } as never;
-  const asked = route?.kind === 'write' ? route.handle(call, WORLD) : undefined;
-  if (asked === undefined || 'refusal' in asked) throw new Error('there is no such route');
-  return asked.decide(fleet);
+  const outcome = route?.kind === 'write' ? route.handle(call, WORLD) : undefined;
+  if (outcome === undefined || 'refusal' in outcome) throw new Error('there is no such route');
+  return outcome.decide(fleet);
 }
 
 const decideMove = (fleet: Fleet, id: string) => decide('/api/v1/instances/:id/move', fleet, id);

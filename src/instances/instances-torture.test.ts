@@ -79,7 +79,7 @@ interface Rack {
   readonly kind: OperationKind;
   readonly ground: Ground;
   readonly ids?: readonly string[];
-  readonly start: (fleet: FleetReader, asking: Asking) => Decision<unknown>;
+  readonly start: (fleet: FleetReader, command: Asking) => Decision<unknown>;
   readonly faults?: (machines: Machines, network: SimulatedNetwork) => void;
   /** The expected state of each instance. */
   readonly done: Partial<Instance> | 'gone';
@@ -154,8 +154,8 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     kind: instanceBuild,
     ground: emptyGround(backEnd),
     faults: (machines) => machines.fail({ task: 'build', host: 'h2', times: 99 }),
-    start: (fleet, asking) =>
-      createInstances(fleet, { ...createCommand('', 0, { count: BOTH.length, minCount: 1 }), ...asking }),
+    start: (fleet, command) =>
+      createInstances(fleet, { ...createCommand('', 0, { count: BOTH.length, minCount: 1 }), ...command }),
     done: { state: 'active', host: 'h3' },
     cancelled: ['active', 'deleting'],
   });
@@ -165,7 +165,7 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     kind: instanceDelete,
     ground: active,
     faults: (machines) => machines.fail({ task: 'destroy', times: 1 }),
-    start: (fleet, asking) => deleteInstances(fleet, { ids: BOTH, ...asking }),
+    start: (fleet, command) => deleteInstances(fleet, { ids: BOTH, ...command }),
     done: 'gone',
   });
 
@@ -178,7 +178,7 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
       machines.fail({ task: 'activate', times: 1 });
       machines.fail({ task: 'destroy', times: 1 });
     },
-    start: (fleet, asking) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...asking }),
+    start: (fleet, command) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...command }),
     done: { state: 'active', host: 'h5' },
   });
 
@@ -188,7 +188,7 @@ for (const backEnd of ['embedded', 'simulated'] as const) {
     ground: active,
     faults: (machines) => machines.fail({ task: 'destroy', times: 1 }),
     ids: ['web-1'],
-    start: (fleet, asking) => shelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }),
+    start: (fleet, command) => shelveInstance(fleet, { id: 'web-1', ...command, hasCredentials: true }),
     done: { state: 'shelved' },
   });
 }
@@ -199,7 +199,7 @@ registerRack({
   ground: await buildGround('simulated'),
   faults: (_machines, network) =>
     void network.faults.arm({ op: 'bind', host: 'h4', outcome: 'binding-failed', times: 99 }),
-  start: (fleet, asking) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...asking }),
+  start: (fleet, command) => moveInstances(fleet, { ids: BOTH, kind: 'live', ...command }),
   done: { state: 'active', host: 'h5' },
 });
 
@@ -209,8 +209,8 @@ const forcedDownGround = await buildGround('embedded', async (world) => {
   await world.forceDown('h2');
 });
 const shelvedGround = await buildGround('embedded', async (world) => {
-  const asking = { operation: world.operation(), by: 'x', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
-  await world.commit((fleet) => shelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }));
+  const command = { operation: world.operation(), by: 'x', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+  await world.commit((fleet) => shelveInstance(fleet, { id: 'web-1', ...command, hasCredentials: true }));
 });
 
 registerRack({
@@ -218,7 +218,7 @@ registerRack({
   kind: instanceRebuild,
   ground: forcedDownGround,
   faults: (machines) => machines.fail({ task: 'build', host: 'h4', times: 99 }),
-  start: (fleet, asking) => rebuildInstances(fleet, { ids: BOTH, ...asking }),
+  start: (fleet, command) => rebuildInstances(fleet, { ids: BOTH, ...command }),
   done: { state: 'active', host: 'h5' },
 });
 
@@ -227,7 +227,7 @@ registerRack({
   kind: instanceBuild,
   ground: shelvedGround,
   ids: ['web-1'],
-  start: (fleet, asking) => unshelveInstance(fleet, { id: 'web-1', ...asking, hasCredentials: true }),
+  start: (fleet, command) => unshelveInstance(fleet, { id: 'web-1', ...command, hasCredentials: true }),
   done: { state: 'active', host: 'h2' },
   cancelled: ['active', 'shelving', 'shelved'],
 });

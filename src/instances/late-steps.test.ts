@@ -48,8 +48,8 @@ function observeLate({ nowMs }: World, operation: string, ports: readonly object
 }
 
 async function commitAfterDelete(world: World, late: Late): Promise<void> {
-  const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+  const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
   await world.commit((fleet): Decision<unknown> => {
     const [step] = late(fleet);
     return step === undefined ? accept([], null) : recordStep(fleet, step, world.nowMs);
@@ -89,8 +89,8 @@ describe('a delete is faster than', () => {
   test.each(['schedule', 'switch'])('the step "%s" of a move', async (step) => {
     const world = await startActive('embedded');
     const operation = world.operation();
-    const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-    await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking }));
+    const command = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...command }));
     await world.runUntilStep(operation, 'web', step);
     await commitAfterDelete(world, planLate(world, operation));
   });
@@ -98,8 +98,8 @@ describe('a delete is faster than', () => {
   test('the back end that bound a port at the target of a move', async () => {
     const world = await startActive('simulated');
     const operation = world.operation();
-    const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-    await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking }));
+    const command = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...command }));
     await world.runUntilStep(operation, 'web', 'bind');
     const addresses = [{ ip: '10.0.0.2', subnet: 'sub0' }];
     await commitAfterDelete(world, observeLate(world, operation, [{ port: 'web-p0', outcome: 'ok', addresses }]));
@@ -108,8 +108,8 @@ describe('a delete is faster than', () => {
   test('the back end that unbound a port of an instance for the shelf', async () => {
     const world = await startActive('simulated');
     const operation = world.operation();
-    const asking = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
-    await world.commit((fleet) => shelveInstance(fleet, { id: 'web', ...asking }));
+    const command = { operation, by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
+    await world.commit((fleet) => shelveInstance(fleet, { id: 'web', ...command }));
     await world.runUntilStep(operation, 'web', 'unbind');
     await commitAfterDelete(world, observeLate(world, operation, [{ port: 'web-p0', outcome: 'ok' }]));
   });

@@ -116,9 +116,9 @@ export class Machines {
       ({ backEnd }) => !CAPABILITIES[backEnd].inline,
     );
     if (performed.outcome === 'failed' || mode === 'ready' || outside.length === 0) return performed;
-    const ask = { host, instance: String(instance), nics: outside };
-    if (mode !== 'bind') await this.#network?.create(ask);
-    const ports: readonly PortAnswer[] = (await this.#network?.bind(ask)) ?? [];
+    const request = { host, instance: String(instance), nics: outside };
+    if (mode !== 'bind') await this.#network?.create(request);
+    const ports: readonly PortAnswer[] = (await this.#network?.bind(request)) ?? [];
     return { ...performed, facts: { ports } };
   }
 

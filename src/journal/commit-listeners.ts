@@ -38,7 +38,7 @@ export class CommitListeners {
   }
 
   announce(commit: Commit, applied: readonly AppliedChange[]): void {
-    for (const listener of this.#ofCommits) this.#tell(() => listener({ commit, applied }));
+    for (const listener of this.#ofCommits) this.notify(() => listener({ commit, applied }));
   }
 
   /** What is derived from the fleet cannot go on without being rebuilt: what fails here fails the journal. */
@@ -48,10 +48,10 @@ export class CommitListeners {
 
   /** The callback may fail, as on a full disk. The commit is durable all the same. */
   announcePosition(position: Position): void {
-    this.#tell(() => this.#options.onPosition?.(position));
+    this.notify(() => this.#options.onPosition?.(position));
   }
 
-  #tell(call: () => void): void {
+  notify(call: () => void): void {
     try {
       call();
     } catch (error) {

@@ -59,8 +59,8 @@ export class KeysController {
         'this server has other keys than its control plane: agents will not believe it. Copy control-plane-keys.json from another server',
       );
     this.#lastAgreement = agreement;
-    const saying = `${fence?.epoch} ${JSON.stringify(own)}`;
-    if (fence === undefined || saying === this.#recorded) return;
+    const stated = `${fence?.epoch} ${JSON.stringify(own)}`;
+    if (fence === undefined || stated === this.#recorded) return;
     const before = findKeyIds(journal.fleet)?.journals[0];
     const { journalId } = journal;
     await journal.submit({
@@ -68,7 +68,7 @@ export class KeysController {
       why: 'compare keys',
       decide: (fleet) => recordKeys(fleet, { own, journalId, nowMs }),
     });
-    this.#recorded = saying;
+    this.#recorded = stated;
     if (agreement === 'none-recorded' || agreement === 'later')
       log.info({ serial: own.serial }, 'recorded which keys this control plane has');
     if (before !== undefined && before !== journalId)

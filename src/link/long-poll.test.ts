@@ -26,7 +26,7 @@ async function poll(
 ): Promise<Ask[]> {
   const clock = new VirtualClock();
   const startMs = clock.nowMs();
-  const asks: Ask[] = [];
+  const polls: Ask[] = [];
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const stop = new AbortController();
   const longPoll = new LongPoll<PollOutcome>(
@@ -35,8 +35,8 @@ async function poll(
       leader: new LeaderClient(['http://127.0.0.1:1'], log),
       secret,
       request: async (_to, { isResumed, signal }) => {
-        const { waitMs = 0, reply } = served[Math.min(asks.length, served.length - 1)] as Served;
-        asks.push({ atMs: clock.nowMs() - startMs, isResumed });
+        const { waitMs = 0, reply } = served[Math.min(polls.length, served.length - 1)] as Served;
+        polls.push({ atMs: clock.nowMs() - startMs, isResumed });
         if (waitMs > 0) await clock.sleep(waitMs, signal);
         if (reply === 'down' || signal.aborted) throw new LinkDown('cut');
         return reply;
@@ -49,14 +49,14 @@ async function poll(
   await clock.pass(passMs);
   stop.abort();
   await ended;
-  return asks;
+  return polls;
 }
 
-const gapsOf = (asks: readonly Ask[]): number[] => asks.slice(1).map(({ atMs }, at) => atMs - (asks[at]?.atMs ?? 0));
+const gapsOf = (polls: readonly Ask[]): number[] => polls.slice(1).map(({ atMs }, at) => atMs - (polls[at]?.atMs ?? 0));
 
 test('asks-again-at-once-after-something-new-and-after-a-wait-at-the-server', async () => {
-  const asks = await poll(50_500, [answer('taken'), answer('taken'), answer('unchanged', 25_000)]);
-  expect(asks.map(({ atMs }) => atMs)).toEqual([0, 0, 0, 25_000, 50_000]);
+  const polls = await poll(50_500, [answer('taken'), answer('taken'), answer('unchanged', 25_000)]);
+  expect(polls.map(({ atMs }) => atMs)).toEqual([0, 0, 0, 25_000, 50_000]);
 });
 
 test.each<[string, Served]>([
@@ -80,14 +80,14 @@ test('begins-with-short-waits-again-after-something-new', async () => {
 });
 
 test('asks-for-everything-after-a-start, after a cut and after a refusal', async () => {
-  const asks = await poll(5000, [
+  const polls = await poll(5000, [
     answer('taken'),
     { reply: 'down' },
     answer('taken'),
     REFUSED,
     answer('taken', 10_000),
   ]);
-  expect(asks.map(({ isResumed }) => isResumed)).toEqual([false, true, false, true, false]);
+  expect(polls.map(({ isResumed }) => isResumed)).toEqual([false, true, false, true, false]);
 });
 
 test('does-not-poll-without-a-secret', async () => {

@@ -112,8 +112,8 @@ describe('a call', () => {
   test('ends-when-it-is-aborted', async () => {
     const stop = new AbortController();
     const server = await serve(() => stop.abort());
-    const asked = newClient().get({ server, secret: 's' }, '/x', { check, signal: stop.signal });
-    await expect(asked).rejects.toThrow(LinkDown);
+    const reply = newClient().get({ server, secret: 's' }, '/x', { check, signal: stop.signal });
+    await expect(reply).rejects.toThrow(LinkDown);
   });
 });
 

@@ -41,7 +41,7 @@ export interface WatchedJournal {
 export async function openWatchedJournal(open: OpenStore, options: WatchedJournalOptions): Promise<WatchedJournal> {
   const { dataFolder, log, acceptLoss, name } = options;
   const witness = new Witness(dataFolder);
-  const told: { integrity?: Integrity } = {};
+  const reported: { integrity?: Integrity } = {};
   const { journal, accepted } = await openJournal({
     ...{ open, witness, log, acceptLoss },
     journal: {
@@ -49,7 +49,7 @@ export async function openWatchedJournal(open: OpenStore, options: WatchedJourna
       onPosition: (position) => witness.record(open.store.journalId, position),
       onDiverged: (divergence) => {
         witness.hold();
-        told.integrity?.report(historyDivergedFinding(divergence));
+        reported.integrity?.report(historyDivergedFinding(divergence));
       },
       onListenerError: (err) => log.error({ err }, 'a listener to the journal failed'),
     },
@@ -59,7 +59,7 @@ export async function openWatchedJournal(open: OpenStore, options: WatchedJourna
     journal,
     release,
     reportTo: async (integrity) => {
-      told.integrity = integrity;
+      reported.integrity = integrity;
       for (const finding of accepted) integrity.report(acceptedByOperator(finding));
       if (accepted.length === 0) release();
       const jump = await findJumpAtStart(open.store, realClock.nowMs());

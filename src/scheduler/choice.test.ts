@@ -246,9 +246,9 @@ describe('weighers', () => {
     const weights = { ...only, memory: 1, softAffinity: 2 };
     const fleet = newFleet(settings(weights), host('a', { memoryMiB: 65_536 }), host('b'));
     commit(fleet, claim('i', 'a', { group: 'g' }));
-    const ask = prepareRequest(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }));
-    ask.profile.refresh(Math.floor((ask.index.slotOf('a') ?? 0) / BLOCK), ask.weighing);
-    expect(findBest(ask)?.host).toBe('b');
+    const prepared = prepareRequest(fleet, request({ group: { id: 'g', policy: 'soft-anti-affinity' } }));
+    prepared.profile.refresh(Math.floor((prepared.index.slotOf('a') ?? 0) / BLOCK), prepared.weighing);
+    expect(findBest(prepared)?.host).toBe('b');
   });
 
   test('the-packing-preset-fills-one-host-before-the-next', () => {

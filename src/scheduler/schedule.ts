@@ -27,8 +27,8 @@ export function findAlternates(fleet: FleetReader, request: ScheduleRequest, cou
   const tried = [...(request.tried ?? [])];
   const excludedHosts = [...(request.excludedHosts ?? [])];
   while (chosen.length < count) {
-    const ask = { ...request, tried, excludedHosts };
-    const found = findWithAvoidance(fleet, ask);
+    const refined = { ...request, tried, excludedHosts };
+    const found = findWithAvoidance(fleet, refined);
     if (found === undefined) break;
     chosen.push({ host: found.host, pools: found.pools });
     excludedHosts.push(found.host);

@@ -17,7 +17,7 @@ export interface LinkFixture {
   /** Addresses of the server that decides, of one that does not, and of none. */
   readonly holder: string;
   readonly other: string;
-  readonly nobody: string;
+  readonly unreachable: string;
   readonly close: () => Promise<void>;
 }
 
@@ -285,7 +285,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
     });
 
     test('is-down-when-no-server-answers', async () => {
-      const { link, session, nobody } = await joined();
+      const { link, session, unreachable: nobody } = await joined();
       for (const server of [nobody, 'not an address']) {
         const to = { ...session, server };
         await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);

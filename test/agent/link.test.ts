@@ -13,7 +13,7 @@ linkContract('in-process', async () => {
   await expect.poll(() => plane.hasLeader).toBe(true);
   await plane.start('s2');
   await plane.register('c1');
-  return { plane, link: plane.link, holder: 's1', other: 's2', nobody: 's3', close: () => plane.close() };
+  return { plane, link: plane.link, holder: 's1', other: 's2', unreachable: 's3', close: () => plane.close() };
 });
 
 linkContract('http', async () => {
@@ -27,5 +27,5 @@ linkContract('http', async () => {
     link.close();
     await plane.close();
   };
-  return { plane, link, holder, other, nobody: `http://127.0.0.1:${await freePort()}`, close };
+  return { plane, link, holder, other, unreachable: `http://127.0.0.1:${await freePort()}`, close };
 });

@@ -141,8 +141,8 @@ describe('a server that does not decide', () => {
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
     expect(await refused.json()).toMatchObject({ code: 'holder-unreachable', outcome: 'failed' });
     holder.clock.ahead(2 * 10 ** 9);
-    const nobody = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
-    expect(await nobody.json()).toMatchObject({ status: 503, code: 'no-holder', outcome: 'failed' });
+    const unserved = await post(`${followerUrl}/api/v1/sites`, admin, { name: 'x' });
+    expect(await unserved.json()).toMatchObject({ status: 503, code: 'no-holder', outcome: 'failed' });
   });
 
   test('says that it does not trust the certificate of the holder, and what to do', async () => {

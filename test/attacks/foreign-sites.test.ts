@@ -130,8 +130,8 @@ describe('never: a caller of one site sees another', () => {
     ] as const;
     for (const [url, payload] of wanted) {
       const { body } = await prepared.world.call(secrets.get('operator'), { method: 'POST', url, payload });
-      const asking = JSON.stringify(payload);
-      const traces = tracesIn(body).filter((trace) => !asking.includes(trace));
+      const payloadText = JSON.stringify(payload);
+      const traces = tracesIn(body).filter((trace) => !payloadText.includes(trace));
       leaks.push(...traces.map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
     }
     expect(leaks).toEqual([]);

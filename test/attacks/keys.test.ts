@@ -14,7 +14,7 @@ import { newFolder, run, startServer } from '../cli/muster.ts';
 const DAY_MS = 24 * 3600 * 1000;
 
 describe('a rotation', () => {
-  const saying = (signer: Signer): SignedText =>
+  const sign = (signer: Signer): SignedText =>
     new StatementIssuer({
       journalId: () => 'j',
       signer: () => signer,
@@ -25,16 +25,16 @@ describe('a rotation', () => {
   const second = rotateKeys(first, DAY_MS, 7 * DAY_MS);
 
   test('is-learnt-over-plain-http-by-agents-that-know-the-key-before', () => {
-    const known = trustAtJoin(saying(signerOf(first, 0)))!;
-    const learnt = updateTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    const known = trustAtJoin(sign(signerOf(first, 0)))!;
+    const learnt = updateTrust(known, sign(signerOf(second, DAY_MS)), link)!;
     expect(learnt).toMatchObject({ serial: 2, keys: [{ id: second.signing[0]?.id }, { id: first.signing[0]?.id }] });
-    const after = updateTrust(learnt, saying(signerOf(second, 9 * DAY_MS)), link)!;
+    const after = updateTrust(learnt, sign(signerOf(second, 9 * DAY_MS)), link)!;
     expect(after.keys.map(({ id }) => id)).toEqual([second.signing[0]?.id]);
   });
 
   test('leaves-no-moment-in-which-a-server-is-not-believed', () => {
-    const known = trustAtJoin(saying(signerOf(first, 0)))!;
-    const learnt = updateTrust(known, saying(signerOf(second, DAY_MS)), link)!;
+    const known = trustAtJoin(sign(signerOf(first, 0)))!;
+    const learnt = updateTrust(known, sign(signerOf(second, DAY_MS)), link)!;
     const isTrusted = (keys: typeof first, trust: typeof known): boolean => {
       const statement = { kind: 'holder' as const, journalId: 'j', url: 'https://m2', leaseEpoch: 3 };
       const signed = signStatement(signerOf(keys, 2 * DAY_MS), statement);
@@ -47,43 +47,43 @@ describe('a rotation', () => {
   });
 
   test('by-another-key-or-from-before-is-not-learnt', () => {
-    const known = trustAtJoin(saying(signerOf(second, DAY_MS)))!;
-    expect(updateTrust(known, saying(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
-    expect(updateTrust(known, saying(signerOf(first, 0)), link)).toBe(known);
-    expect(updateTrust(undefined, saying(signerOf(first, 0)), link)).toBeUndefined();
+    const known = trustAtJoin(sign(signerOf(second, DAY_MS)))!;
+    expect(updateTrust(known, sign(signerOf({ ...newKeys(0), serial: 9 }, 0)), link)).toBe(known);
+    expect(updateTrust(known, sign(signerOf(first, 0)), link)).toBe(known);
+    expect(updateTrust(undefined, sign(signerOf(first, 0)), link)).toBeUndefined();
     // A link that authenticates the server is as good as a key.
     const secure = { ...link, isAuthenticated: true };
-    expect(updateTrust(undefined, saying(signerOf(first, 0)), secure)).toMatchObject({ serial: 1 });
+    expect(updateTrust(undefined, sign(signerOf(first, 0)), secure)).toMatchObject({ serial: 1 });
   });
 });
 
 describe('a journal that a backup was restored into', () => {
   const keys = newKeys(0);
   const link = { isAuthenticated: false, verify: verifyEd25519 };
-  const saying = (journalId: string, succeeds: readonly string[] = [], of = keys): SignedText =>
+  const sign = (journalId: string, succeeds: readonly string[] = [], of = keys): SignedText =>
     new StatementIssuer({
       journalId: () => journalId,
       signer: () => signerOf(of, 0),
       succeeds: () => succeeds,
     }).signControlPlane()!;
-  const known = trustAtJoin(saying('j1'))!;
+  const known = trustAtJoin(sign('j1'))!;
 
   test('is-followed-when-the-control-plane-says-that-it-continues-the-known-one', () => {
-    expect(updateTrust(known, saying('j3', ['j2', 'j1']), link)).toMatchObject({ journalId: 'j3' });
+    expect(updateTrust(known, sign('j3', ['j2', 'j1']), link)).toMatchObject({ journalId: 'j3' });
   });
 
   test.each<[string, SignedText]>([
-    ['continues-none', saying('j3')],
-    ['continues-another', saying('j3', ['j2'])],
-    ['is-named-by-another-key', saying('j3', ['j1'], newKeys(0))],
+    ['continues-none', sign('j3')],
+    ['continues-another', sign('j3', ['j2'])],
+    ['is-named-by-another-key', sign('j3', ['j1'], newKeys(0))],
   ])('is-not-followed-when-it-%s', (_name, signed) => {
     expect(updateTrust(known, signed, link)).toBe(known);
   });
 
   test('is-never-left-for-the-one-before', () => {
-    const restored = updateTrust(known, saying('j2', ['j1']), link)!;
-    expect(updateTrust(restored, saying('j1'), link)).toBe(restored);
-    expect(updateTrust(restored, saying('j1'), { ...link, isAuthenticated: true })).toBe(restored);
+    const restored = updateTrust(known, sign('j2', ['j1']), link)!;
+    expect(updateTrust(restored, sign('j1'), link)).toBe(restored);
+    expect(updateTrust(restored, sign('j1'), { ...link, isAuthenticated: true })).toBe(restored);
   });
 });
 

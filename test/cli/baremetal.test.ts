@@ -185,13 +185,13 @@ describe('reservations', () => {
     });
     expect(registered.status).toBeLessThan(300);
     await muster('baremetal', 'nodes', 'create', 'only-one', '--resource-class', 'rare', '--memory', '64GiB');
-    const asked = {
+    const serverRequest = {
       instance_uuid: 'db-1',
       manager: 'm1',
       extra_specs: { 'resources:CUSTOM_RARE': '1', 'hw:numa': '1' },
     };
     const reservations = ['baremetal', 'reservations'] as const;
-    expect(await muster(...reservations, 'create', fileOf('asked.json', [asked]))).toMatchObject({
+    expect(await muster(...reservations, 'create', fileOf('asked.json', [serverRequest]))).toMatchObject({
       ...done,
       out: 'Node only-one is reserved for db-1.\n',
     });
@@ -204,7 +204,7 @@ describe('reservations', () => {
     const refused = await muster(
       ...reservations,
       'create',
-      fileOf('second.json', [{ ...asked, instance_uuid: 'db-2' }]),
+      fileOf('second.json', [{ ...serverRequest, instance_uuid: 'db-2' }]),
     );
     expect(refused).toMatchObject({ code: 1, out: '' });
     expect(refused.err).toMatch(/^candidates: [^\n]*\nstate: \d+ of \d+ are free: /);
@@ -218,6 +218,8 @@ describe('reservations', () => {
       'The reservation of db-1 is released.\nThe reservation of db-2 is released.\n',
     );
     expect(await json(...reservations, 'list')).toEqual([]);
-    expect(await muster(...reservations, 'create', fileOf('list.json', [asked, asked]))).toMatchObject({ code: 2 });
+    expect(await muster(...reservations, 'create', fileOf('list.json', [serverRequest, serverRequest]))).toMatchObject({
+      code: 2,
+    });
   });
 });

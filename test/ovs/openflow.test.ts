@@ -226,11 +226,11 @@ async function nextPacket(client: OpenFlowClient, send: () => Promise<unknown>):
 }
 
 const MAC = '02:00:00:00:00:01';
-const ASKER = '02:00:00:00:00:11';
+const SENDER_MAC = '02:00:00:00:00:11';
 const SOLICITATION = encodeNdFrame({
-  link: { srcMac: ASKER, dstMac: MAC },
+  link: { srcMac: SENDER_MAC, dstMac: MAC },
   between: { src: 'fd00::11', dst: 'ff02::1:ff00:1' },
-  message: { kind: 'neighbour-solicitation', target: 'fd00::1', sourceMac: ASKER },
+  message: { kind: 'neighbour-solicitation', target: 'fd00::1', sourceMac: SENDER_MAC },
 });
 
 ovsSuite('packets through OpenFlow on Open vSwitch', () => {
@@ -274,7 +274,7 @@ ovsSuite('packets through OpenFlow on Open vSwitch', () => {
     const answer = decodeNdFrame(data);
     if (isMalformed(answer)) throw new Error(`not an answer: ${JSON.stringify(answer)}`);
     expect(answer).toMatchObject({
-      link: { srcMac: MAC, dstMac: ASKER },
+      link: { srcMac: MAC, dstMac: SENDER_MAC },
       between: { src: 'fd00::1', dst: 'fd00::11' },
       message: {
         kind: 'neighbour-advertisement',

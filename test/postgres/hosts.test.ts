@@ -31,17 +31,17 @@ async function blackHole(): Promise<number> {
 postgresSuite('postgres-hosts', (postgres) => {
   test('the-host-that-accepts-writes-is-used-wherever-it-stands-in-the-list', async () => {
     const { primary, standby } = await primaryAndStandby(postgres.binDir);
-    const nobody = await freePort();
-    const store = await openForTest(listed(primary, [nobody, standby.port, primary.port]));
+    const unusedPort = await freePort();
+    const store = await openForTest(listed(primary, [unusedPort, standby.port, primary.port]));
     expect(await mustWrite(store, batch([put('a')]))).toBe(1);
 
     const silent = await blackHole();
     const none = openPostgresStore({
-      connectionString: listed(primary, [nobody, standby.port, silent], '?connect_timeout=1'),
+      connectionString: listed(primary, [unusedPort, standby.port, silent], '?connect_timeout=1'),
     });
     await expect(none).rejects.toMatchObject({ code: 'store-unavailable' });
     await expect(none).rejects.toThrow(
-      `none of 3 PostgreSQL hosts can be used: 127.0.0.1:${nobody}: nothing listens there; ` +
+      `none of 3 PostgreSQL hosts can be used: 127.0.0.1:${unusedPort}: nothing listens there; ` +
         `127.0.0.1:${standby.port} is a standby; 127.0.0.1:${silent}: no answer within 1 s`,
     );
   });

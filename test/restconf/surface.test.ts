@@ -254,8 +254,8 @@ test('what-is-not-json-or-not-asked-for-so-is-refused-in-the-same-words', async 
   expect(unacceptable.body).toContain('"error-app-tag":"not-acceptable"');
   const nowhere = await get(world, '/data/ietf-interfaces:interfaces');
   expect(nowhere).toMatchObject({ status: 404, type: ANSWER_TYPE, body: { 'ietf-restconf:errors': { error: [{}] } } });
-  const nobody = await world.server.app.inject({ url: '/restconf/operations' });
-  expect([nobody.statusCode, nobody.body]).toEqual([401, expect.stringContaining('access-denied')]);
+  const unauthenticated = await world.server.app.inject({ url: '/restconf/operations' });
+  expect([unauthenticated.statusCode, unauthenticated.body]).toEqual([401, expect.stringContaining('access-denied')]);
 });
 
 test('native-routes-do-not-take-yang-data', async () => {

@@ -54,9 +54,9 @@ function sentenceAt(text: string, { index, 0: head }: RegExpExecArray): string {
   const given = /\b(?:message|detail)(?::\s+((?:'|"|`)[^]*)|:\s+(\w+)|,|\n| \})/.exec(rest);
   // A call: what follows the code.
   const second = /^\w+\(\s*(?:'[a-z0-9-]+'|[A-Z_]+),\s*((?:'|"|`)[^]*|\w+)/.exec(rest)?.[1];
-  const told = second ?? given?.[1] ?? given?.[2] ?? (given === null ? '' : (/^(\w+)/.exec(given[0])?.[1] ?? ''));
-  if (/^['"`]/.test(told)) return literalsOf(told.slice(0, endOfValue(told)));
-  return told === '' ? '' : literalsOf(declarationBefore(text, told, index));
+  const sentence = second ?? given?.[1] ?? given?.[2] ?? (given === null ? '' : (/^(\w+)/.exec(given[0])?.[1] ?? ''));
+  if (/^['"`]/.test(sentence)) return literalsOf(sentence.slice(0, endOfValue(sentence)));
+  return sentence === '' ? '' : literalsOf(declarationBefore(text, sentence, index));
 }
 
 /** The value of the last `const NAME = …;` before this place. */

@@ -40,7 +40,7 @@ export class TappedLink implements AgentLink {
   /** What was said with heartbeats. */
   readonly beats: Heartbeat[] = [];
   /** What the polls said that the agent has. */
-  readonly asks: ViewRequest[] = [];
+  readonly viewRequests: ViewRequest[] = [];
 
   constructor(link: AgentLink) {
     this.#link = link;
@@ -59,9 +59,9 @@ export class TappedLink implements AgentLink {
     return this.#runTapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
   }
 
-  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
-    this.asks.push(ask);
-    return this.#runTapped('view', () => this.#link.view(to, ask, signal), to) as Promise<Reply<ViewResponse>>;
+  view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    this.viewRequests.push(request);
+    return this.#runTapped('view', () => this.#link.view(to, request, signal), to) as Promise<Reply<ViewResponse>>;
   }
 
   observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
@@ -74,8 +74,10 @@ export class TappedLink implements AgentLink {
     return this.#runTapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
   }
 
-  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
-    return this.#runTapped('collect', () => this.#link.collect(to, ask, signal), to) as Promise<Reply<CollectResponse>>;
+  collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    return this.#runTapped('collect', () => this.#link.collect(to, request, signal), to) as Promise<
+      Reply<CollectResponse>
+    >;
   }
 
   #runTapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {

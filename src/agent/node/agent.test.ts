@@ -158,12 +158,12 @@ describe('when the server is away', () => {
       digest: before.digest,
       applied: before.applied,
     });
-    const polls = rack.link.asks.length;
+    const polls = rack.link.viewRequests.length;
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
     // The first poll asks for the whole view, those after it for another one.
-    expect(rack.link.asks[polls]).toEqual({ words: 'glossary' });
-    expect(rack.link.asks.at(-1)).toMatchObject({ digest: before.digest });
+    expect(rack.link.viewRequests[polls]).toEqual({ words: 'glossary' });
+    expect(rack.link.viewRequests.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ isServerUnreachable: false, applied: before.applied });
     expect(rack.driver).toMatchObject({ applies, changeCount });
   });
@@ -351,9 +351,9 @@ describe('an agent is patient with', () => {
     rack.link.tap = (name, pass) =>
       name === 'view' ? Promise.resolve({ kind: 'answer', answer: { kind: 'unchanged' } }) : pass();
     await clock.pass(30_000);
-    const polls = rack.link.asks.length;
+    const polls = rack.link.viewRequests.length;
     await clock.pass(60_000);
-    expect(rack.link.asks.length - polls).toBeLessThan(20);
+    expect(rack.link.viewRequests.length - polls).toBeLessThan(20);
   });
 
   test('servers-that-name-each-other', async () => {

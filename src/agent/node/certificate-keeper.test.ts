@@ -33,7 +33,7 @@ class RefusingDisk extends MemoryDisk {
   }
 }
 
-const ASKER = { token: 'tk-1', credential: 'mst_tk-1_secret' };
+const REQUESTER = { token: 'tk-1', credential: 'mst_tk-1_secret' };
 
 class World {
   readonly clock = new VirtualClock();
@@ -77,9 +77,9 @@ class World {
 
   async start(): Promise<void> {
     this.keeper = this.#newKeeper();
-    await this.keeper.load(ASKER.token);
+    await this.keeper.load(REQUESTER.token);
     this.#stopping = new AbortController();
-    this.#ended = this.keeper.run(() => ASKER, this.#stopping.signal);
+    this.#ended = this.keeper.run(() => REQUESTER, this.#stopping.signal);
     await this.clock.settle();
   }
 

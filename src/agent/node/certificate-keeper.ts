@@ -122,7 +122,7 @@ export class CertificateKeeper {
   }
 
   /** Asks for certificates until `signal` is aborted. */
-  async run(asker: () => CertificateRequester | undefined, signal: AbortSignal): Promise<void> {
+  async run(requester: () => CertificateRequester | undefined, signal: AbortSignal): Promise<void> {
     if (this.#ports.link.certificates === undefined) return;
     const { clock } = this.#ports;
     const backoff = new Backoff(this.#ports, BACKOFF_MAX_MS);
@@ -133,7 +133,7 @@ export class CertificateKeeper {
         continue;
       }
       const isBlocked = this.#isRefused;
-      const outcome = await this.#renew(asker());
+      const outcome = await this.#renew(requester());
       // One that is refused again right after it was renewed must not be renewed again and again.
       if (outcome === 'renewed' && !isBlocked) backoff.reset();
       else if (outcome === 'not-issued' && !isBlocked)
@@ -155,11 +155,11 @@ export class CertificateKeeper {
     return renewalAtMs(state, nowMs) - nowMs;
   }
 
-  async #renew(asker: CertificateRequester | undefined): Promise<'renewed' | 'not-issued' | 'failed'> {
+  async #renew(requester: CertificateRequester | undefined): Promise<'renewed' | 'not-issued' | 'failed'> {
     const { link } = this.#ports;
-    if (asker === undefined) return 'failed';
+    if (requester === undefined) return 'failed';
     const pending: { requested?: PendingCertificateRequest } = {};
-    const said = await this.#parts.leader.call(asker.credential, async (to) => {
+    const said = await this.#parts.leader.call(requester.credential, async (to) => {
       const requested = this.createRequest(to.server);
       if (requested === undefined || link.certificates === undefined) return NOT_AUTHENTICATED;
       pending.requested = requested;
@@ -168,7 +168,7 @@ export class CertificateKeeper {
     if (said.kind === 'refused') return this.#reportRefusal(said);
     if (said.kind !== 'answer' || pending.requested === undefined) return 'failed';
     try {
-      if (!(await this.store(asker.token, pending.requested, said.answer))) return 'failed';
+      if (!(await this.store(requester.token, pending.requested, said.answer))) return 'failed';
     } catch (error) {
       if (!(error instanceof DiskFailed)) throw error;
       this.#problem = error.message;

@@ -100,11 +100,11 @@ export class HttpLink implements AgentLink {
     });
   }
 
-  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
-    const { words, ...query } = ask;
+  async view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    const { words, ...query } = request;
     const fields = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const path = `/api/v1/agent/view?${fields.join('&')}`;
-    const timeoutMs = (ask.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
+    const timeoutMs = (request.waitMs ?? VIEW_WAIT_MAX_MS) + GRACE_MS;
     const accept = viewMediaType(words);
     return this.#client.get<ViewResponse>(to, path, { check: CHECKS.view, timeoutMs, signal, accept });
   }
@@ -114,9 +114,9 @@ export class HttpLink implements AgentLink {
     return this.#client.post<DepositResponse>(to, '/api/v1/agent/connections/deposit', sent);
   }
 
-  async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
-    const timeoutMs = (ask.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
-    const sent = { body: ask, check: CHECKS.collected, timeoutMs, signal };
+  async collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+    const timeoutMs = (request.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
+    const sent = { body: request, check: CHECKS.collected, timeoutMs, signal };
     return this.#client.post<CollectResponse>(to, '/api/v1/agent/connections/collect', sent);
   }
 }

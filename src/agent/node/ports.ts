@@ -31,12 +31,12 @@ export interface AgentLink {
   join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>>;
   heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>>;
   /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
-  view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
+  view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
   observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>>;
   /** Leaves the connections of a service for the host that takes it over. */
   deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>>;
   /** Waits at the server for those of the host before, as `view` does. */
-  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
+  collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
   /** Absent where the agent itself is not authenticated by a certificate. */
   readonly certificates?: CertificateLink | undefined;
 }

@@ -14,7 +14,7 @@ const viewAt = (leaseEpoch: number, revision: number): View => ({
 test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-from-the-disk', async () => {
   const kept = { token: 't', view: viewAt(3, 30) };
   const answers: ViewResponse[] = [{ kind: 'view', view: viewAt(2, 40) }, { kind: 'unchanged' }];
-  const asks: ViewRequest[] = [];
+  const requests: ViewRequest[] = [];
   const stop = new AbortController();
   const taken: boolean[] = [];
   const ports = {
@@ -22,8 +22,8 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
     random: () => 0.5,
     log: { info: () => undefined, warn: () => undefined, error: () => undefined },
     link: {
-      view: (_to: unknown, ask: ViewRequest) => {
-        asks.push(ask);
+      view: (_to: unknown, request: ViewRequest) => {
+        requests.push(request);
         const answer = answers.shift();
         if (answers.length === 0) stop.abort();
         return Promise.resolve({ kind: 'answer', answer });
@@ -31,7 +31,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
     },
   } as unknown as AgentPorts;
   const parts = {
-    leader: { call: (_secret: string, tell: (to: unknown) => unknown) => tell({}) },
+    leader: { call: (_secret: string, send: (to: unknown) => unknown) => send({}) },
     store: { readView: () => Promise.resolve(kept) },
     membership: {
       credential: () => 'secret',
@@ -47,7 +47,7 @@ test('after-a-start-and-a-refused-view-the-holders-unchanged-confirms-the-view-f
   expect(viewer.isConfirmed).toBe(false);
   await viewer.run(stop.signal);
   const words = 'glossary';
-  expect(asks).toEqual([{ words }, { digest: 'd30', leaseEpoch: 3, words }]);
+  expect(requests).toEqual([{ words }, { digest: 'd30', leaseEpoch: 3, words }]);
   expect({ confirmed: viewer.isConfirmed, refused: viewer.refusedView, taken }).toEqual({
     confirmed: true,
     refused: undefined,

@@ -132,12 +132,12 @@ describe('the gateway', () => {
   test('gives-the-view-again-to-one-that-did-not-get-the-last', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
     const [c1] = identities as [AgentIdentity];
-    const ask = await requestHavingView(gateway, c1);
+    const request = await requestHavingView(gateway, c1);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
     await requestHavingView(gateway, c1);
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
-    expect(answerOf(await gateway.view(c1, ask))).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
+    expect(answerOf(await gateway.view(c1, request))).toMatchObject({ kind: 'view', view: { digest: request.digest } });
     expect(gateway.waiterCount).toBe(0);
   });
 
@@ -174,8 +174,8 @@ describe('the gateway', () => {
     const { clock, plane, gateway, identities } = await worldOf('c1', 'c2', 'c3');
     const woken: string[] = [];
     for (const identity of identities) {
-      const ask = await requestHavingView(gateway, identity);
-      void gateway.view(identity, ask).then(() => woken.push(identity.host));
+      const request = await requestHavingView(gateway, identity);
+      void gateway.view(identity, request).then(() => woken.push(identity.host));
     }
     expect(gateway.waiterCount).toBe(3);
     await plane.edit('c2', { zone: 'other' });
@@ -186,9 +186,9 @@ describe('the gateway', () => {
 
   test('keeps-waiting-when-a-commit-touches-the-host-but-not-its-view', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
-    const ask = await requestHavingView(gateway, identities[0]!);
+    const request = await requestHavingView(gateway, identities[0]!);
     let answered = false;
-    void gateway.view(identities[0]!, ask).then(() => (answered = true));
+    void gateway.view(identities[0]!, request).then(() => (answered = true));
     await plane.edit('c1', { baseWeight: 7 });
     await clock.settle();
     expect({ answered, waiting: gateway.waiterCount }).toEqual({ answered: false, waiting: 1 });
@@ -198,9 +198,9 @@ describe('the gateway', () => {
 
   test('ends-an-earlier-wait-of-the-same-host', async () => {
     const { gateway, identities } = await worldOf('c1');
-    const ask = await requestHavingView(gateway, identities[0]!);
-    const first = gateway.view(identities[0]!, ask);
-    void gateway.view(identities[0]!, ask);
+    const request = await requestHavingView(gateway, identities[0]!);
+    const first = gateway.view(identities[0]!, request);
+    void gateway.view(identities[0]!, request);
     expect(answerOf(await first)).toMatchObject({ kind: 'unchanged' });
     expect(gateway.waiterCount).toBe(1);
   });
@@ -220,11 +220,11 @@ describe('the gateway', () => {
 
   test('answers-a-view-of-an-older-epoch-at-once-with-the-same-digest', async () => {
     const { clock, plane, gateway, identities } = await worldOf('c1');
-    const ask = await requestHavingView(gateway, identities[0]!);
+    const request = await requestHavingView(gateway, identities[0]!);
     plane.leader.journal.stepDown();
     await clock.until('it decides again', () => plane.hasLeader);
-    const again = answerOf(await gateway.view(identities[0]!, ask));
-    expect(again).toMatchObject({ kind: 'view', view: { digest: ask.digest } });
+    const again = answerOf(await gateway.view(identities[0]!, request));
+    expect(again).toMatchObject({ kind: 'view', view: { digest: request.digest } });
   });
 
   test('lets-no-agent-wait-once-it-is-closed', async () => {

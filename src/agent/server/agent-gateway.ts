@@ -255,8 +255,8 @@ export class AgentGateway {
   }
 
   /** The view, as soon as it differs from the one that the agent has. */
-  view(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
-    return this.#delivery.deliver(identity, ask);
+  view(identity: AgentIdentity, request: ViewRequest): Promise<Reply<ViewResponse>> {
+    return this.#delivery.deliver(identity, request);
   }
 
   /** Results of tasks. Each counts by itself: one that cannot be recorded now does not delay the others. */
@@ -273,8 +273,8 @@ export class AgentGateway {
     return this.denialOf(identity) ?? this.#conntrackRelay.deposit(identity.host, deposit);
   }
 
-  collect(identity: AgentIdentity, ask: CollectRequest): Promise<Reply<CollectResponse>> {
-    return this.#conntrackRelay.collect(identity.host, ask, () => this.denialOf(identity));
+  collect(identity: AgentIdentity, request: CollectRequest): Promise<Reply<CollectResponse>> {
+    return this.#conntrackRelay.collect(identity.host, request, () => this.denialOf(identity));
   }
 
   /** The answer to an agent that this server cannot serve. */

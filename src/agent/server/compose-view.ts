@@ -95,6 +95,6 @@ export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], ch
 }
 
 /** Whether an agent with this digest should be sent the view: it differs, or another holder sends it now. */
-export function isOutdated(ask: ViewRequest, view: View): boolean {
-  return ask.digest !== view.digest || ask.leaseEpoch !== view.stamp.leaseEpoch;
+export function isOutdated(request: ViewRequest, view: View): boolean {
+  return request.digest !== view.digest || request.leaseEpoch !== view.stamp.leaseEpoch;
 }

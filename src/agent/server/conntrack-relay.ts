@@ -82,22 +82,23 @@ export class ConntrackRelay {
   /** The deposit of the old host, as soon as it is there. `stop` says when this server may not answer any more. */
   async collect(
     host: string,
-    ask: CollectRequest,
+    request: CollectRequest,
     stop: () => Reply<never> | undefined,
   ): Promise<Reply<CollectResponse>> {
     const { clock } = this.#options;
-    const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? COLLECT_WAIT_MAX_MS, COLLECT_WAIT_MAX_MS);
+    const untilMs = clock.nowMs() + Math.min(request.waitMs ?? COLLECT_WAIT_MAX_MS, COLLECT_WAIT_MAX_MS);
     for (;;) {
       const stopped = stop();
       if (stopped !== undefined) return stopped;
-      const passed = this.#findActiveHandover(ask);
-      if (passed?.to !== host) return toRefusedReply(refuseNotCopied(ask.service));
-      const held = this.#deposits.get(ask.service);
+      const passed = this.#findActiveHandover(request);
+      if (passed?.to !== host) return toRefusedReply(refuseNotCopied(request.service));
+      const held = this.#deposits.get(request.service);
       if (held !== undefined && isForHandover(held, passed)) {
         const { connections, inAll } = held;
         return { kind: 'answer', answer: { kind: 'connections', connections, inAll } };
       }
-      if (clock.nowMs() >= untilMs || (await this.#waiters.wait(ask.service, untilMs)) === 'expired') return NOT_YET;
+      if (clock.nowMs() >= untilMs || (await this.#waiters.wait(request.service, untilMs)) === 'expired')
+        return NOT_YET;
     }
   }
 

@@ -41,27 +41,29 @@ export class InProcessLink implements AgentLink {
     return this.#callAsAgent(to, (gateway, identity) => gateway.heartbeat(identity, beat));
   }
 
-  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
-    return this.#rejectOnAbort(signal, () => this.#callAsAgent(to, (gateway, identity) => gateway.view(identity, ask)));
+  async view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+    return this.#rejectOnAbort(signal, () =>
+      this.#callAsAgent(to, (gateway, identity) => gateway.view(identity, request)),
+    );
   }
 
   async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     return this.#callAsAgent(to, (gateway, identity) => gateway.deposit(identity, deposit));
   }
 
-  async collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+  async collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     return this.#rejectOnAbort(signal, () =>
-      this.#callAsAgent(to, (gateway, identity) => gateway.collect(identity, ask)),
+      this.#callAsAgent(to, (gateway, identity) => gateway.collect(identity, request)),
     );
   }
 
-  async #rejectOnAbort<A>(signal: AbortSignal, ask: () => Promise<A>): Promise<A> {
+  async #rejectOnAbort<A>(signal: AbortSignal, request: () => Promise<A>): Promise<A> {
     if (signal.aborted) throw new LinkDown('the agent stops');
     const { promise: aborted, reject } = Promise.withResolvers<never>();
     const stop = (): void => reject(new LinkDown('the agent stops'));
     signal.addEventListener('abort', stop, { once: true });
     try {
-      return await Promise.race([aborted, ask()]);
+      return await Promise.race([aborted, request()]);
     } finally {
       signal.removeEventListener('abort', stop);
     }
@@ -73,12 +75,12 @@ export class InProcessLink implements AgentLink {
 
   async #callAsAgent<A>(
     to: Session,
-    ask: (gateway: AgentGateway, identity: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
+    request: (gateway: AgentGateway, identity: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
   ): Promise<Reply<A>> {
     return this.#mapStoreFailure(async () => {
       const gateway = this.#gateway(to);
       const found = gateway.authenticate(to.secret, 'agent');
-      return found.kind === 'answer' ? ask(gateway, found.answer) : found;
+      return found.kind === 'answer' ? request(gateway, found.answer) : found;
     });
   }
 
@@ -89,9 +91,9 @@ export class InProcessLink implements AgentLink {
   }
 
   /** A store that does not answer the server is a server that does not answer the agent. */
-  async #mapStoreFailure<A>(ask: () => Promise<A>): Promise<A> {
+  async #mapStoreFailure<A>(request: () => Promise<A>): Promise<A> {
     try {
-      return await ask();
+      return await request();
     } catch (error) {
       if (error instanceof StoreUnavailable) throw new LinkDown(error.message, { cause: error });
       throw error;

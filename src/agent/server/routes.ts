@@ -104,12 +104,12 @@ function certificateRoute(gateway: AgentGateway, issuer: CertificateIssuer | und
     body: RENEWAL_REQUEST,
     answers: { 200: { about: 'the certificate, and the authorities in force', schema: ISSUED_CERTIFICATE } },
     handle: ({ body, caller }) => {
-      const asker = toAgentIdentity(caller);
-      const denied = gateway.denialOf(asker);
+      const identity = toAgentIdentity(caller);
+      const denied = gateway.denialOf(identity);
       if (denied !== undefined) return toAnswer(denied, failOnAnswer);
       if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
       const requested = issuer.verifyRequest(body.certificateRequest);
-      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, asker.host));
+      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, identity.host));
     },
   });
 }
@@ -168,8 +168,8 @@ function viewRoute(gateway: AgentGateway): Route {
         ({ closing } = world);
         world.closing.addEventListener('abort', () => gateway.close(), { once: true });
       }
-      const ask = { ...query, words: readViewWords(accept) };
-      return toAnswer(await gateway.view(toAgentIdentity(caller), ask), renderViewResponse);
+      const request = { ...query, words: readViewWords(accept) };
+      return toAnswer(await gateway.view(toAgentIdentity(caller), request), renderViewResponse);
     },
   });
 }

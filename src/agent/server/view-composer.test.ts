@@ -200,9 +200,9 @@ describe('the gateway with large views', () => {
 
   test('sends-the-view-of-one-moment: a change in between is in all of it', async () => {
     const { plane, gateway, identity } = await worldOf(longPart(2000));
-    const asking = gateway.view(identity, {});
+    const pendingView = gateway.view(identity, {});
     await plane.edit('c1', { physicalNetworks: ['p1'] });
-    const answer = answerOf(await asking);
+    const answer = answerOf(await pendingView);
     if (answer.kind !== 'view') throw new Error('no view');
     const { first, last } = answer.view.parts['long'] as { readonly first: unknown; readonly last: unknown };
     expect(first).toEqual(last);
@@ -210,9 +210,9 @@ describe('the gateway with large views', () => {
 
   test('refuses-one-whose-credential-is-superseded-meanwhile', async () => {
     const { plane, gateway, identity } = await worldOf(longPart(2000));
-    const asking = gateway.view(identity, {});
+    const pendingView = gateway.view(identity, {});
     answerOf(await gateway.join(await plane.joinToken('c1'), { secret: SECRET }));
-    expect(await asking).toMatchObject({ kind: 'refused' });
+    expect(await pendingView).toMatchObject({ kind: 'refused' });
   });
 
   test('says-that-a-host-has-converged-once-its-view-is-composed, and-tells-who-waits', async () => {
@@ -226,11 +226,11 @@ describe('the gateway with large views', () => {
     for (const physicalNetworks of [['p1'], []]) await plane.edit('c1', { physicalNetworks });
     await clock.settle();
     const { revision } = plane.leader.journal.fleet;
-    const told: string[] = [];
-    gateway.reports.onConvergence((host) => told.push(host));
+    const announced: string[] = [];
+    gateway.reports.onConvergence((host) => announced.push(host));
     expect(gateway.hasConverged('c1', revision)).toBe(false);
-    await clock.until('it is composed', () => told.length > 0);
-    expect(told).toEqual(['c1']);
+    await clock.until('it is composed', () => announced.length > 0);
+    expect(announced).toEqual(['c1']);
     expect(gateway.hasConverged('c1', revision)).toBe(true);
   });
 });

@@ -67,22 +67,22 @@ export class ViewDelivery {
   }
 
   /** The view, as soon as it differs from the one that the agent has. */
-  async deliver(identity: AgentIdentity, ask: ViewRequest): Promise<Reply<ViewResponse>> {
+  async deliver(identity: AgentIdentity, request: ViewRequest): Promise<Reply<ViewResponse>> {
     const { clock, views, waiters, denialOf, redirect } = this.#parts;
-    const untilMs = clock.nowMs() + Math.min(ask.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
+    const untilMs = clock.nowMs() + Math.min(request.waitMs ?? VIEW_WAIT_MAX_MS, VIEW_WAIT_MAX_MS);
     for (;;) {
       const denial = denialOf(identity);
       if (denial !== undefined) return denial;
-      views.setWords(identity.host, ask.words ?? 'former');
+      views.setWords(identity.host, request.words ?? 'former');
       // An agent that has another view than the last one sent did not receive that one: it must not count as applying it.
-      const { digest = ask.digest } = this.#sent.get(identity.host) ?? {};
-      if (digest !== ask.digest || !this.#hasCurrentView(identity.host, ask)) {
+      const { digest = request.digest } = this.#sent.get(identity.host) ?? {};
+      if (digest !== request.digest || !this.#hasCurrentView(identity.host, request)) {
         const composed = views.compose(identity.host);
         const view = composed instanceof Promise ? await composed : composed;
         const late = composed instanceof Promise ? denialOf(identity) : undefined;
         if (late !== undefined) return late;
         if (view === undefined) return redirect();
-        if (isOutdated(ask, view) || digest !== ask.digest) return this.#send(view, identity);
+        if (isOutdated(request, view) || digest !== request.digest) return this.#send(view, identity);
       }
       if (clock.nowMs() >= untilMs) return this.#replyUnchanged();
       if ((await waiters.wait(identity.host, untilMs)) === 'expired') return this.#replyUnchanged();

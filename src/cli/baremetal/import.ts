@@ -123,6 +123,6 @@ function sentenceOf({ lines, created, revived, changed, unchanged }: Counts): st
     [changed, 'changed'],
     [unchanged, 'as they were'],
   ] as const;
-  const told = parts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
-  return `${lines} ${lines === 1 ? 'node' : 'nodes'}: ${told.join(', ')}.`;
+  const countTexts = parts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  return `${lines} ${lines === 1 ? 'node' : 'nodes'}: ${countTexts.join(', ')}.`;
 }

@@ -77,8 +77,8 @@ export class Client {
     }
   }
 
-  write<T>(method: Exclude<Method, 'GET'>, path: string, ask: ApiRequest = {}): Promise<T> {
-    return this.#json(method, path, ask);
+  write<T>(method: Exclude<Method, 'GET'>, path: string, options: ApiRequest = {}): Promise<T> {
+    return this.#json(method, path, options);
   }
 
   /** Sends a body in lines as it is read. A try that broke is repeated whole: that completes what the server has begun. */
@@ -104,21 +104,21 @@ export class Client {
   /** The same page by page; the next page is fetched while one is consumed. */
   async *pages<T>(path: string, query: Query = {}, limit = Infinity): AsyncGenerator<readonly T[], void> {
     let left = limit;
-    const ask = (after?: string): Promise<Page<T>> => {
+    const fetchPage = (after?: string): Promise<Page<T>> => {
       const page = this.get<Page<T>>(path, { ...query, after, limit: Math.min(PAGE_LIMIT, left) });
       // A consumer that stops early never awaits it.
       page.catch(() => undefined);
       return page;
     };
     let before: string | undefined;
-    for (let page: Promise<Page<T>> | undefined = ask(); page !== undefined;) {
+    for (let page: Promise<Page<T>> | undefined = fetchPage(); page !== undefined;) {
       const { items, next }: Page<T> = await page;
       if (!isListOfObjects(items)) throw notMusterFailure(this.server, 'a page that holds no list');
       left -= items.length;
-      const goesOn: boolean = next !== undefined && left > 0;
-      if (goesOn && next === before) throw notMusterFailure(this.server, 'pages that lead back to themselves');
+      const hasTimeForRetry: boolean = next !== undefined && left > 0;
+      if (hasTimeForRetry && next === before) throw notMusterFailure(this.server, 'pages that lead back to themselves');
       before = next;
-      page = goesOn ? ask(next) : undefined;
+      page = hasTimeForRetry ? fetchPage(next) : undefined;
       yield items;
     }
   }
@@ -139,11 +139,11 @@ export class Client {
     }
   }
 
-  async #json<T>(method: Method, path: string, ask: ApiRequest): Promise<T> {
+  async #json<T>(method: Method, path: string, options: ApiRequest): Promise<T> {
     const key = method === 'GET' ? {} : { 'idempotency-key': randomUUID() };
     const until = Date.now() + this.#options.timeoutMs;
     const { response, text } = await this.#retry(until, method, async (signal) => {
-      const answered = await this.#fetch(method, path, { ...ask, headers: { ...key, ...ask.headers }, signal });
+      const answered = await this.#fetch(method, path, { ...options, headers: { ...key, ...options.headers }, signal });
       // Read here: an answer that breaks off is a lost one, too.
       return { response: answered, text: await readText(answered, this.server) };
     });
@@ -152,11 +152,11 @@ export class Client {
   }
 
   /** Retries on 503 and 429 and after a lost answer, within the timeout. */
-  async #retry(until: number, method: Method, ask: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
+  async #retry(until: number, method: Method, send: (signal: AbortSignal) => Promise<RawAnswer>): Promise<RawAnswer> {
     for (let lost = 0; ;) {
       let waitMs: number;
       try {
-        const answered = await ask(AbortSignal.timeout(Math.max(1, until - Date.now())));
+        const answered = await send(AbortSignal.timeout(Math.max(1, until - Date.now())));
         const { response } = answered;
         if (response.status !== 503 && response.status !== 429) return answered;
         waitMs = retryAfterMs(response);
@@ -186,10 +186,10 @@ export class Client {
     return new ApiRefusal(status, problemIn(text), token === undefined ? tokenAdvice?.() : undefined);
   }
 
-  async #fetch(method: Method, path: string, ask: ApiRequest): Promise<Response> {
+  async #fetch(method: Method, path: string, options: ApiRequest): Promise<Response> {
     const { token, userAgent, trace } = this.#options;
     const url = new URL(path, this.server);
-    for (const [name, value] of Object.entries(ask.query ?? {})) {
+    for (const [name, value] of Object.entries(options.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
     const startedMs = performance.now();
@@ -199,13 +199,13 @@ export class Client {
         accept: 'application/json',
         'user-agent': userAgent,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
-        ...(ask.body !== undefined && { 'content-type': 'application/json' }),
-        ...(ask.lines !== undefined && { 'content-type': 'application/x-ndjson' }),
-        ...ask.headers,
+        ...(options.body !== undefined && { 'content-type': 'application/json' }),
+        ...(options.lines !== undefined && { 'content-type': 'application/x-ndjson' }),
+        ...options.headers,
       },
-      ...(ask.body !== undefined && { body: JSON.stringify(ask.body) }),
-      ...(ask.lines !== undefined && { body: ask.lines(), duplex: 'half' }),
-      ...(ask.signal !== undefined && { signal: ask.signal }),
+      ...(options.body !== undefined && { body: JSON.stringify(options.body) }),
+      ...(options.lines !== undefined && { body: options.lines(), duplex: 'half' }),
+      ...(options.signal !== undefined && { signal: options.signal }),
       // A token is for the server that was named, not for wherever it points.
       redirect: 'manual',
     }).catch((error: unknown) => {

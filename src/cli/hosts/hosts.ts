@@ -165,8 +165,8 @@ interface EachAction {
   readonly needless?: (host: Host) => string | undefined;
 }
 
-function postToEach(session: Session, names: readonly string[], ask: EachAction): Promise<ExitCode> {
-  const { action, body = {}, sentence, needless } = ask;
+function postToEach(session: Session, names: readonly string[], request: EachAction): Promise<ExitCode> {
+  const { action, body = {}, sentence, needless } = request;
   const { client } = session;
   return forEachName(session, names, async (name) => {
     const before = needless === undefined ? undefined : await client.get<Host>(hostPath(name));

@@ -66,7 +66,7 @@ function actionCommandOf(cli: Cli, { verb, about, doing, example }: Action): Com
   const command = actionCommand(verb, about);
   addExamples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
   return withAction<ActionOptions>(cli, command, (session, { args, options }) =>
-    startEach(session, { names: args, doing, ask: postVerb(session, verb, bodyOf(options)) }, options),
+    startEach(session, { names: args, doing, request: postVerb(session, verb, bodyOf(options)) }, options),
   );
 }
 
@@ -87,7 +87,11 @@ function moveInstances(cli: Cli): Command {
   return withAction<MoveOptions>(cli, command, (session, { args, options }) => {
     const { cold, host } = options;
     const body = { kind: cold === true ? 'cold' : 'live', ...omitUndefined({ host }), ...bodyOf(options) };
-    return startEach(session, { names: args, doing: 'is being moved', ask: postVerb(session, 'move', body) }, options);
+    return startEach(
+      session,
+      { names: args, doing: 'is being moved', request: postVerb(session, 'move', body) },
+      options,
+    );
   });
 }
 
@@ -112,8 +116,8 @@ function switchPower(cli: Cli): Command {
     ['off and on again', 'muster instances power reboot db-1 db-2 --wait'],
   );
   return withAction<ActionOptions>(cli, command, (session, { args: [power = '', ...names], options }) => {
-    const ask = postVerb(session, 'power', { power, ...bodyOf(options) });
-    return startEach(session, { names, doing: POWER_DOING[power] ?? power, ask }, options);
+    const request = postVerb(session, 'power', { power, ...bodyOf(options) });
+    return startEach(session, { names, doing: POWER_DOING[power] ?? power, request }, options);
   });
 }
 
@@ -127,8 +131,9 @@ function deleteInstances(cli: Cli): Command {
   );
   addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
   return withAction<WaitOptions>(cli, command, (session, { args, options }) => {
-    const ask = (path: string): Promise<InstanceOperation> => session.client.write<InstanceOperation>('DELETE', path);
-    return startEach(session, { names: args, doing: 'is being deleted', ask }, options);
+    const request = (path: string): Promise<InstanceOperation> =>
+      session.client.write<InstanceOperation>('DELETE', path);
+    return startEach(session, { names: args, doing: 'is being deleted', request }, options);
   });
 }
 
@@ -139,11 +144,15 @@ function postVerb({ client }: Session, verb: string, body: object): (path: strin
 interface EachAction {
   readonly names: readonly string[];
   readonly doing: string;
-  readonly ask: (path: string) => Promise<InstanceOperation>;
+  readonly request: (path: string) => Promise<InstanceOperation>;
 }
 
 /** Starts one operation for each name; a refusal for one does not stop the others. */
-async function startEach(session: Session, { names, doing, ask }: EachAction, options: WaitOptions): Promise<ExitCode> {
+async function startEach(
+  session: Session,
+  { names, doing, request: ask }: EachAction,
+  options: WaitOptions,
+): Promise<ExitCode> {
   const started: StartedOperation[] = [];
   for (const name of names) {
     try {

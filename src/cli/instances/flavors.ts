@@ -85,8 +85,8 @@ interface CreateOptions extends SizeOptions {
 /** One of its options says that it is bare-metal, too. */
 function bareMetalOf(options: CreateOptions): object | undefined {
   const { bareMetal, ephemeral: ephemeralGiB, swap: swapMiB, rxtxFactor, extraSpec: extraSpecs } = options;
-  const asked = omitUndefined({ ephemeralGiB, swapMiB, rxtxFactor, extraSpecs });
-  return bareMetal === true || Object.keys(asked).length > 0 ? asked : undefined;
+  const extraAmounts = omitUndefined({ ephemeralGiB, swapMiB, rxtxFactor, extraSpecs });
+  return bareMetal === true || Object.keys(extraAmounts).length > 0 ? extraAmounts : undefined;
 }
 
 function createFlavor(cli: Cli): Command {

@@ -57,7 +57,7 @@ test.each([
 
 test('a-refusal is not asked again', async () => {
   const session = new TestSession();
-  const gone = new ApiRefusal(404, { code: 'unknown-operation', detail: 'There is no operation "op-1".' });
-  await expect(pollUntilDone(session, display(session, [gone]), patient)).rejects.toBe(gone);
+  const notFound = new ApiRefusal(404, { code: 'unknown-operation', detail: 'There is no operation "op-1".' });
+  await expect(pollUntilDone(session, display(session, [notFound]), patient)).rejects.toBe(notFound);
   expect(session.written.err).toBe('');
 });

@@ -5,9 +5,9 @@ import { resultLines, type HostResult } from './scale-in-text.ts';
 
 export const SCALE_IN_PATH = '/api/v1/scale-in';
 
-export async function explainRefusal<T>(ask: () => Promise<T>): Promise<T> {
+export async function explainRefusal<T>(submit: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await submit();
   } catch (error) {
     if (!(error instanceof ApiRefusal)) throw error;
     const { hosts = [] } = error.body;

@@ -25,7 +25,10 @@ export async function probeSwitch({
   isDaemonGone,
   uplinkErrors,
 }: ProbeOptions): Promise<SwitchCondition | undefined> {
-  const probes = Object.entries(sockets).map(async ([name, ask]) => ({ name, why: await failureOf(ask, clock) }));
+  const probes = Object.entries(sockets).map(async ([name, request]) => ({
+    name,
+    why: await failureOf(request, clock),
+  }));
   const cut = (await Promise.all(probes)).filter(({ why }) => why !== undefined);
   if (cut.length === 0) return notOpened(uplinkErrors());
   if (isDaemonGone()) return { code: 'not-running', message: 'ovs-vswitchd is not running', cannotServe: true };
@@ -40,9 +43,9 @@ function notOpened(failed: readonly InterfaceError[]): SwitchCondition | undefin
   return { code: 'interface-not-opened', message: `it could not open ${names}: ${first.error}` };
 }
 
-async function failureOf(ask: () => Promise<unknown>, clock: Clock): Promise<string | undefined> {
+async function failureOf(request: () => Promise<unknown>, clock: Clock): Promise<string | undefined> {
   try {
-    await withTimeout(ask(), { clock, timeoutMs: PROBE_MS, failure: late });
+    await withTimeout(request(), { clock, timeoutMs: PROBE_MS, failure: late });
     return undefined;
   } catch (error) {
     // A daemon that refuses the command is alive.

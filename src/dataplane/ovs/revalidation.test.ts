@@ -31,7 +31,7 @@ class Sweeping {
     this.#busy = true;
     this.started.push(this.clock.nowMs());
     await this.clock.sleep(this.#takesMs);
-    for (const tell of this.#waiting.splice(0)) tell();
+    for (const finish of this.#waiting.splice(0)) finish();
     this.#busy = false;
     if (!this.#again) return;
     this.#again = false;
@@ -67,7 +67,7 @@ test('a-switch-that-is-done-at-once-is-made-to-begin-once-for-each-wait: it was 
   };
   const triggerRevalidation = async (): Promise<void> => {
     triggers += 1;
-    for (const tell of waiting.splice(0)) tell();
+    for (const finish of waiting.splice(0)) finish();
   };
   await Promise.all([waitForRevalidation({ clock, waitForRevalidators, triggerRevalidation }), clock.advance(1000)]);
   expect(triggers).toBe(2);

@@ -8,7 +8,7 @@ import { fuzzOctets } from '../packets/octets-fixture.ts';
 import { answerNd, unsolicitedRouterAdvertisement, type NdAnswer, type NdNetwork } from './neighbour-discovery.ts';
 
 const GATEWAY = '02:00:00:00:00:01';
-const ASKER = '02:00:00:00:00:0b';
+const SENDER_MAC = '02:00:00:00:00:0b';
 const OTHER = '02:00:00:00:00:0c';
 const FROM = '2001:db8::b';
 
@@ -21,7 +21,7 @@ const KNOWN: NdNetwork = {
   mtu: 1380,
   routerLifetimeS: 1800,
   ports: new Map([
-    [FROM, ASKER],
+    [FROM, SENDER_MAC],
     ['2001:db8::c', OTHER],
   ]),
 };
@@ -33,7 +33,7 @@ function encodeQuery(
   const {
     src = FROM,
     dst = 'target' in message ? solicitedNodeOf(message.target) : 'ff02::2',
-    srcMac = ASKER,
+    srcMac = SENDER_MAC,
     vlan,
   } = way;
   return encodeNdFrame({
@@ -62,7 +62,7 @@ function shown(answer: NdAnswer): string {
 }
 
 describe('who asks for a neighbour', () => {
-  const toAsker = `to ${FROM} ${ASKER}`;
+  const toAsker = `to ${FROM} ${SENDER_MAC}`;
   const toAll = 'to ff02::1 33:33:00:00:00:01';
   const nowhere = { src: '::' };
 
@@ -138,9 +138,12 @@ describe('who asks for a router', () => {
   const FROM_GATEWAY = linkLocalOf(GATEWAY);
 
   test('is answered with the gateway and the prefixes', () => {
-    const answer = answerNd(encodeQuery({ kind: 'router-solicitation', sourceMac: ASKER }, { src: 'fe80::b' }), KNOWN);
+    const answer = answerNd(
+      encodeQuery({ kind: 'router-solicitation', sourceMac: SENDER_MAC }, { src: 'fe80::b' }),
+      KNOWN,
+    );
     expect(frameOf(answer)).toMatchObject({
-      link: { srcMac: GATEWAY, dstMac: ASKER },
+      link: { srcMac: GATEWAY, dstMac: SENDER_MAC },
       between: { src: FROM_GATEWAY, dst: 'fe80::b' },
       message: ADVERTISED,
     });

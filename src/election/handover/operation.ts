@@ -192,8 +192,8 @@ function planConntrackSync(fleet: FleetReader, item: StoredItem, active: ActiveH
     mark('handover-without-connections');
     return [decideLater(item, (newest, atMs) => [advanceHandover(newest, item, atMs, collectUnsyncedHosts(item))])];
   }
-  const ask = isBeforeSwitch(active.handover) ? targetCheckFor(fleet, active) : {};
-  return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...ask });
+  const request = isBeforeSwitch(active.handover) ? targetCheckFor(fleet, active) : {};
+  return awaitHostsConverged(item, { hosts: [from, to], revision: service.revision, nowMs, ...request });
 }
 
 /** All connected hosts that send to it, except the old host: that one comes last. */
@@ -233,13 +233,16 @@ interface HandoverConvergence extends Partial<TargetCheck> {
   readonly nowMs: number;
 }
 
-function awaitHostsConverged(item: StoredItem, { hosts, revision, nowMs, ...ask }: HandoverConvergence): PlannedStep[] {
+function awaitHostsConverged(
+  item: StoredItem,
+  { hosts, revision, nowMs, ...request }: HandoverConvergence,
+): PlannedStep[] {
   if (hosts.length === 0) return [decideLater(item, (fleet, atMs) => [advanceHandover(fleet, item, atMs)])];
   const { step, attempt, state, reason, retryAtMs = 0 } = item.doc;
   // A handover that waited for a candidate continues when there is one.
   if (state === 'waiting' && reason?.code !== NO_CANDIDATE && nowMs < retryAtMs) return [];
   // Only this service counts: problems of a host with others do not hold it up.
-  const args = { hosts, revision, service: item.doc.target.id, ...ask };
+  const args = { hosts, revision, service: item.doc.target.id, ...request };
   const action = { driver: 'views', item: item.id, step, attempt, args };
   return [{ kind: 'act', item: item.id, expected: item.revision, action }];
 }

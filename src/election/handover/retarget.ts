@@ -10,14 +10,14 @@ import type { Choice } from '../why.ts';
 export const HANDOVER_AUTHOR = 'operation:hand-over';
 
 /** What happens to a handover that cannot continue as it is; decided on the newest state. */
-export function retargetHandover(fleet: FleetReader, item: StoredItem, ask: TargetQuery): RecordStep[] {
+export function retargetHandover(fleet: FleetReader, item: StoredItem, request: TargetQuery): RecordStep[] {
   const active = findActiveHandover(fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id)), item);
   if (active === undefined || !isBeforeSwitch(active.handover)) return [];
-  const target = assessTarget(fleet, active, ask);
-  if (target.kind === 'another') return [restartWithTarget(item, active, target.choice, ask.nowMs)];
-  if (target.kind === 'host-stays') return [endAtReturnedHost(item, active, ask.nowMs)];
+  const target = assessTarget(fleet, active, request);
+  if (target.kind === 'another') return [restartWithTarget(item, active, target.choice, request.nowMs)];
+  if (target.kind === 'host-stays') return [endAtReturnedHost(item, active, request.nowMs)];
   if (target.kind !== 'abandon') return [];
-  return [failHandover(item, active, target.because, ask.nowMs)];
+  return [failHandover(item, active, target.because, request.nowMs)];
 }
 
 /** The designated host keeps it. */

@@ -205,7 +205,7 @@ function renderReason(
   return { reason: limited, sentence: explain(limited) };
 }
 
-export function renderBlocked({ host, tenant, evacuation }: PlannedEvacuation, telling: RenderContext): object {
+export function renderBlocked({ host, tenant, evacuation }: PlannedEvacuation, context: RenderContext): object {
   const reason = evacuation.kind === 'wait' ? evacuation.reason : { code: evacuation.kind };
-  return { host, ...renderTenantName(tenant, telling), ...renderReason(reason, telling) };
+  return { host, ...renderTenantName(tenant, context), ...renderReason(reason, context) };
 }

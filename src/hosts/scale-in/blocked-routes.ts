@@ -70,8 +70,8 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
         const blocked = planned.flatMap(({ evacuating }) =>
           evacuating.filter((one) => isWanted(one.host) && isWaiting(one)),
         );
-        const telling = { explain, sight: world.redactorFor(caller, fleet) };
-        const shown = blocked.slice(0, limit).map((one) => renderBlocked(one, telling));
+        const context = { explain, sight: world.redactorFor(caller, fleet) };
+        const shown = blocked.slice(0, limit).map((one) => renderBlocked(one, context));
         return { count: blocked.length, blocked: shown };
       });
       if ('code' in made) return refusalAnswer(made);

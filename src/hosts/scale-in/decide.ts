@@ -221,11 +221,11 @@ export function tombstoneHost(fleet: FleetReader, host: StoredHost, command: Sta
     const within = underWay === undefined ? undefined : siteLimitOf(fleet, underWay.doc);
     const isWideEnough = within === undefined || within === site;
     if (underWay !== undefined && leaving.drain === drain && isWideEnough) return unchangedVerdict(leaving.operation);
-    const goesOn = underWay !== undefined && within === site;
+    const keepsOperation = underWay !== undefined && within === site;
     // The last deadline has passed, or it was started without a drain: continue with what is left.
-    const again = { ...leaving, drain, ...(!goesOn && { operation }) };
+    const again = { ...leaving, drain, ...(!keepsOperation && { operation }) };
     const changed = put(HOST, id, { ...doc, leaving: again, changedBy: by, changedAtMs: nowMs });
-    if (goesOn) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
+    if (keepsOperation) return { result: 'accepted', operation: leaving.operation, changes: [changed] };
     return { result: 'accepted', changes: [changed, ...cancelOpenItems(fleet, id, nowMs, [DRAIN_KIND])], item };
   }
   // Rebuilt elsewhere while it left before: recovering it for a moment does not make it trusted.

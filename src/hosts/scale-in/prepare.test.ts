@@ -36,7 +36,7 @@ function fleetOf(hosts: readonly Change[] = activeHosts(...leaving, ...staying))
 const commit = (fleet: Fleet, ...changes: readonly Change[]): unknown => fleet.apply(fleet.revision + 1, changes);
 
 /** The context of plans. Others commit after each slice; the clock advances by 1 ms each time that it is read. */
-function asking(fleet: Fleet, between: (slice: number) => void = () => undefined) {
+function prepareBetweenSlices(fleet: Fleet, between: (slice: number) => void = () => undefined) {
   let [slices, nowMs] = [0, 0];
   const world = {
     submit: (async (_, { decide }) => {
@@ -79,7 +79,7 @@ describe('a start of many', () => {
     const fleet = fleetOf();
     const { decision, prepared } = await decided(
       fleet,
-      startInSlices(asking(fleet), () => START),
+      startInSlices(prepareBetweenSlices(fleet), () => START),
     );
     expect(prepared).toBe(1);
     expect(decision).toEqual(startScaleIn(fleet, EVACUATORS, START));
@@ -93,7 +93,7 @@ describe('a start of many', () => {
     const plan = planOf(fleet);
     const { decision } = await decided(
       fleet,
-      startInSlices(asking(fleet), () => ({ ...START, plan })),
+      startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, plan })),
     );
     expect(decision).toEqual(startScaleIn(fleet, EVACUATORS, START));
   });
@@ -124,14 +124,14 @@ describe('a start of many', () => {
         return one.begin(reader, ...rest);
       },
     }));
-    await startInSlices({ ...asking(fleet), evacuators: watched }, () => START).prepare?.();
+    await startInSlices({ ...prepareBetweenSlices(fleet), evacuators: watched }, () => START).prepare?.();
     expect(seen).toEqual(['plan posts draining', 'begin posts draining']);
     expect(statesIn(fleet)).toBe('active');
   });
 
   test('of few it is planned where it is decided', async () => {
     const fleet = fleetOf();
-    const verb = startInSlices(asking(fleet), () => ({ ...START, hosts: leaving.slice(0, 3) }));
+    const verb = startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, hosts: leaving.slice(0, 3) }));
     expect(await decided(fleet, verb)).toMatchObject({ prepared: 0, decision: { kind: 'accept' } });
   });
 
@@ -141,7 +141,7 @@ describe('a start of many', () => {
     commit(fleet, guests.put('late', { host: 'l00' }));
     const { decision } = await decided(
       fleet,
-      startInSlices(asking(fleet), () => ({ ...START, plan })),
+      startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, plan })),
     );
     expect(decision).toMatchObject({ refusal: { code: 'plan-changed', facts: { differs: ['tenants'] } } });
   });
@@ -154,7 +154,7 @@ describe('a start of many', () => {
   ])('bound to a plan, it is planned again when, before its commit, %s', async (_, change) => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
-    const first = startInSlices(asking(fleet), () => ({ ...START, plan }));
+    const first = startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, plan }));
     const next = await first.prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');
     commit(fleet, change());
@@ -166,7 +166,7 @@ describe('a start of many', () => {
   test('bound to a plan, it is not disturbed by changes on other hosts', async () => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
-    const busy = asking(fleet, (slice) => commit(fleet, guests.put(`other-${slice}`, { host: 's1' })));
+    const busy = prepareBetweenSlices(fleet, (slice) => commit(fleet, guests.put(`other-${slice}`, { host: 's1' })));
     const { decision, prepared } = await decided(
       fleet,
       startInSlices(busy, () => ({ ...START, plan })),
@@ -177,7 +177,7 @@ describe('a start of many', () => {
   test('bound to a plan, it is refused with a sentence when its hosts do not settle', async () => {
     const fleet = fleetOf();
     const plan = planOf(fleet);
-    const restless = asking(fleet, (slice) =>
+    const restless = prepareBetweenSlices(fleet, (slice) =>
       commit(fleet, guests.put('l07-a', { host: 'l07', presence: [`s${slice}`] })),
     );
     const { decision, prepared } = await decided(
@@ -190,7 +190,7 @@ describe('a start of many', () => {
 
   test('bound to no plan, it starts all the same and leaves services to the drains', async () => {
     const fleet = fleetOf();
-    const restless = asking(fleet, (slice) =>
+    const restless = prepareBetweenSlices(fleet, (slice) =>
       commit(fleet, posts.put('l07-p', { host: 'l07', presence: ['l07', 's1', `x${slice}`] })),
     );
     const { decision } = await decided(
@@ -204,7 +204,7 @@ describe('a start of many', () => {
 
   test('unknown-names-are-refused-before-anything-is-planned', async () => {
     const fleet = fleetOf();
-    const verb = startInSlices(asking(fleet), () => ({ ...START, hosts: [...leaving, 'nobody'] }));
+    const verb = startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, hosts: [...leaving, 'nobody'] }));
     expect(await decided(fleet, verb)).toMatchObject({
       prepared: 0,
       decision: { refusal: { code: 'unknown-host' } },
@@ -215,11 +215,11 @@ describe('a start of many', () => {
     const fleet = fleetOf();
     const { decision } = await decided(
       fleet,
-      startInSlices(asking(fleet), () => START),
+      startInSlices(prepareBetweenSlices(fleet), () => START),
     );
     if (decision.kind === 'refuse') throw new Error(decision.refusal.message);
     commit(fleet, ...decision.changes);
-    const again = startInSlices(asking(fleet), () => ({ ...START, operation: idOf(OPERATION, 'op-2') }));
+    const again = startInSlices(prepareBetweenSlices(fleet), () => ({ ...START, operation: idOf(OPERATION, 'op-2') }));
     expect(await decided(fleet, again)).toMatchObject({
       prepared: 0,
       decision: { changes: [], answer: { operation: 'op-1' } },
@@ -242,7 +242,10 @@ function countingPlans(fleet: Fleet, command: StartScaleIn) {
         return one.begin(...args);
       },
     }));
-    const next = await startInSlices({ ...asking(fleet), evacuators: counted }, () => command).prepare?.();
+    const next = await startInSlices(
+      { ...prepareBetweenSlices(fleet), evacuators: counted },
+      () => command,
+    ).prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');
     isCommit = true;
     return next.decide(fleet);
@@ -259,7 +262,7 @@ describe('an end of many', () => {
     const fleet = draining();
     const { decision, prepared } = await decided(
       fleet,
-      endInSlices(asking(fleet), () => END),
+      endInSlices(prepareBetweenSlices(fleet), () => END),
     );
     expect(prepared).toBe(1);
     expect(decision).toMatchObject({ refusal: { code: 'blocked' } });
@@ -277,7 +280,7 @@ describe('an end of many', () => {
       }),
     );
     commit(fleet, ...empty, ...removed);
-    const next = await endInSlices(asking(fleet), () => END).prepare?.();
+    const next = await endInSlices(prepareBetweenSlices(fleet), () => END).prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');
     commit(fleet, guests.put('late', { host: 'l07' }));
     const decision = next.decide(fleet);
@@ -288,7 +291,7 @@ describe('an end of many', () => {
 
   test('a-host-of-which-something-was-said-since-is-judged-anew', async () => {
     const fleet = draining();
-    const next = await endInSlices(asking(fleet), () => END).prepare?.();
+    const next = await endInSlices(prepareBetweenSlices(fleet), () => END).prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');
     commit(fleet, hostChange({ name: 'l07', state: 'active', credential: 't' }));
     const decision = next.decide(fleet);

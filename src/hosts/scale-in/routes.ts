@@ -239,11 +239,11 @@ function requesterFields({ name, site }: Caller): Pick<ScaleInRequest, 'by' | 's
   return { by: name, site };
 }
 
-function renderAnswer(made: ScaleInAnswer, started: string | undefined, telling: RenderContext): Answer {
+function renderAnswer(made: ScaleInAnswer, started: string | undefined, context: RenderContext): Answer {
   const { operation } = made;
   const body = {
     ...(operation !== undefined && { operation }),
-    hosts: made.hosts.map((one) => renderResult(one, telling, operation)),
+    hosts: made.hosts.map((one) => renderResult(one, context, operation)),
   };
   const shown = answer(body, operation === started ? 202 : 200);
   return operation === undefined ? shown : { ...shown, headers: { location: `/api/v1/operations/${operation}` } };
@@ -270,8 +270,8 @@ function renderResult(
 }
 
 /** A refusal with a sentence for every host in it. */
-function renderRefusal(refusal: Refusal, telling: RenderContext): Refusal {
+function renderRefusal(refusal: Refusal, context: RenderContext): Refusal {
   const hosts = refusal.facts?.['hosts'] as readonly HostResult[] | undefined;
   if (hosts === undefined) return refusal;
-  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => renderResult(one, telling)) } };
+  return { ...refusal, facts: { ...refusal.facts, hosts: hosts.map((one) => renderResult(one, context)) } };
 }

@@ -131,22 +131,22 @@ export class World extends TestWorld {
     return new OperationsController({ journal, clock, kinds: KINDS, drivers, log });
   }
 
-  #asking(): { operation: OperationId; by: string; nowMs: number } {
+  authorship(): { operation: OperationId; by: string; nowMs: number } {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };
   }
 
   starting(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): ScaleInDecision {
-    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#asking(), ...facts };
+    const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.authorship(), ...facts };
     return (fleet: FleetReader) => startScaleIn(fleet, EVACUATORS, command);
   }
 
   ending(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): ScaleInDecision {
-    const command = { hosts, disconnect: false, ...this.#asking(), ...facts };
+    const command = { hosts, disconnect: false, ...this.authorship(), ...facts };
     return (fleet: FleetReader) => endScaleIn(fleet, EVACUATORS, command);
   }
 
   recovering(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): ScaleInDecision {
-    const command = { hosts, failBack: false, ...this.#asking(), ...facts };
+    const command = { hosts, failBack: false, ...this.authorship(), ...facts };
     return (fleet: FleetReader) => recoverHosts(fleet, command);
   }
 

@@ -89,7 +89,7 @@ const notIn =
   (fleet: FleetReader): string[] =>
     LEAVERS.filter((name) => findHost(fleet, name)?.doc.state !== state).map((name) => `${name} is not ${state}`);
 
-const asking = { by: 'ann', hosts: LEAVERS };
+const command = { by: 'ann', hosts: LEAVERS };
 
 const drain: TortureSubject = {
   name: 'scale-in',
@@ -105,7 +105,7 @@ const drain: TortureSubject = {
   start: (operation, nowMs) => ({
     by: 'test',
     decide: (fleet) =>
-      startScaleIn(fleet, EVACUATORS, { ...asking, drain: true, operation, nowMs, deadlineMs: DEADLINE_MS }),
+      startScaleIn(fleet, EVACUATORS, { ...command, drain: true, operation, nowMs, deadlineMs: DEADLINE_MS }),
   }),
   world: arrivals,
   wrongWhenDone: (fleet) => [
@@ -129,7 +129,7 @@ const end: TortureSubject = {
   ],
   start: (operation, nowMs) => ({
     by: 'test',
-    decide: (fleet) => endScaleIn(fleet, EVACUATORS, { ...asking, disconnect: true, operation, nowMs }),
+    decide: (fleet) => endScaleIn(fleet, EVACUATORS, { ...command, disconnect: true, operation, nowMs }),
   }),
   world: leaving,
   wrongWhenDone: (fleet) => [
@@ -150,7 +150,7 @@ const recover: TortureSubject = {
   prepare: [...activeHosts('c3'), hostIn('c1', 'draining'), hostIn('c2', 'drained')],
   start: (operation, nowMs) => ({
     by: 'test',
-    decide: (fleet) => recoverHosts(fleet, { ...asking, failBack: true, operation, nowMs }),
+    decide: (fleet) => recoverHosts(fleet, { ...command, failBack: true, operation, nowMs }),
   }),
   world: async () => undefined,
   wrongWhenDone: (fleet) => [

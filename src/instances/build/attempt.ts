@@ -31,9 +31,9 @@ export type AttemptResult =
   /** Nothing is left to be tried. `report` is there when the last look found no host. */
   | { readonly kind: 'exhausted'; readonly instance: Instance; readonly report?: ScheduleReport };
 
-export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): AttemptResult {
-  const { id, ports, by, nowMs, within } = ask;
-  let instance = ask.instance;
+export function attemptPlacement(fleet: FleetReader, request: AttemptRequest): AttemptResult {
+  const { id, ports, by, nowMs, within } = request;
+  let instance = request.instance;
   while (canRetry(instance)) {
     const placement = placeInstance(fleet, { id, instance, ports, role: 'home', by, nowMs, within });
     if (placement.kind === 'none') return { kind: 'exhausted', instance, report: placement.report };
@@ -41,7 +41,7 @@ export function attemptPlacement(fleet: FleetReader, ask: AttemptRequest): Attem
     const attempts = instance.attempts.concat(composeAttempt(placement, instance, nowMs));
     if (placement.kind === 'placed') {
       const doc: Instance = { ...instance, attempts, host: placement.host, changedBy: by, changedAtMs: nowMs };
-      return composePlaced({ ...ask, instance: doc }, placement);
+      return composePlaced({ ...request, instance: doc }, placement);
     }
     const { fault } = placement;
     const excluded = fault.code === 'pool-empty' ? { pool: fault.pool } : {};

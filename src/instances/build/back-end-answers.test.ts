@@ -69,13 +69,13 @@ test('never: a port is bound where its instance has no claim, also when a delete
   world.network.faults.arm({ op: 'unbind', outcome: 'unavailable', times: 50 });
   world.network.faults.arm({ op: 'delete', outcome: 'unavailable', times: 50 });
   await world.pass();
-  const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 60_000 };
-  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+  const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 60_000 };
+  await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
   await world.pass();
   await world.pass();
   world.clock.now += 70_000;
   await world.settle();
-  expect(world.item(asking.operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
+  expect(world.item(command.operation, 'web')).toMatchObject({ state: 'failed', reason: { code: 'deadline-passed' } });
   expect(world.claim('web')).toBeUndefined();
   expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
   expect(world.violations).toEqual([]);
@@ -84,9 +84,9 @@ test('never: a port is bound where its instance has no claim, also when a delete
 /** The host loses the segment after the back end has bound and before that is recorded. */
 function loseMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
   const { network } = world;
-  const ask = network[op].bind(network);
+  const attempt = network[op].bind(network);
   network[op] = async (order, fence) => {
-    const carried = await ask(order, fence);
+    const carried = await attempt(order, fence);
     if (order.host === host) await world.edit(host, { physicalNetworks: [] });
     return carried;
   };

@@ -159,8 +159,8 @@ export function recordHostBinding(
   const host = instance.doc.host ?? '';
   const pools = instance.doc.attempts.at(-1)?.pools ?? [];
   const inline = portsOf(fleet, instance.doc).filter((port) => isInline(fleet, port.doc));
-  const asks = inline.map((port) => ({ port, pool: pools[port.doc.nic ?? 0] as PoolKey }));
-  const bound = bindPorts(fleet, asks, { host, by: `agent/${host}`, nowMs });
+  const portRequests = inline.map((port) => ({ port, pool: pools[port.doc.nic ?? 0] as PoolKey }));
+  const bound = bindPorts(fleet, portRequests, { host, by: `agent/${host}`, nowMs });
   if (bound.kind === 'fault') {
     const { fault } = bound;
     return { kind: 'fault', failed: { fault: fault.code, ...(fault.code === 'pool-empty' && { pool: fault.pool }) } };

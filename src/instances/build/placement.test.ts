@@ -13,10 +13,10 @@ describe('placing an instance', () => {
     if (instance === undefined) throw new Error('web is not there');
     const huge = { ...instance, attempts: [], amounts: { ...instance.amounts, vcpus: 99_999 } };
     const ports = portsOf(world.fleet, instance);
-    const ask = { id: 'web', instance: huge, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
-    const outcome = placeInstance(world.fleet, ask);
+    const request = { id: 'web', instance: huge, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
+    const outcome = placeInstance(world.fleet, request);
     expect(outcome.kind === 'none' && outcome.report.stages.length).toBeGreaterThan(0);
-    const brief = placeInstance(world.fleet, { ...ask, brief: true });
+    const brief = placeInstance(world.fleet, { ...request, brief: true });
     expect(brief).toMatchObject({ kind: 'none', report: { stages: [] } });
   });
 
@@ -26,8 +26,8 @@ describe('placing an instance', () => {
     const instance = world.instance('web');
     if (instance === undefined) throw new Error('web is not there');
     const ports = portsOf(world.fleet, instance);
-    const ask = { id: 'web', instance, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
-    expect(placeInstance(world.fleet, ask).kind).toBe('placed');
+    const request = { id: 'web', instance, ports, role: 'home', by: 'ann', nowMs: world.nowMs } as const;
+    expect(placeInstance(world.fleet, request).kind).toBe('placed');
     await world.commit((fleet) => {
       const hosts = ['h1', 'h2', 'h3', 'h4', 'h5']
         .map((id) => findHost(fleet, id))
@@ -37,11 +37,11 @@ describe('placing an instance', () => {
         null,
       );
     });
-    const none = placeInstance(world.fleet, ask);
+    const none = placeInstance(world.fleet, request);
     expect(none).toMatchObject({ kind: 'none' });
     const causes = none.kind === 'none' ? none.report.stages.map(({ cause }) => cause) : [];
     expect(causes).toContain('host-too-old');
     const old = { ...instance, path: { create: 'host', bind: 'host' } } as const;
-    expect(placeInstance(world.fleet, { ...ask, instance: old }).kind).toBe('placed');
+    expect(placeInstance(world.fleet, { ...request, instance: old }).kind).toBe('placed');
   });
 });

@@ -77,30 +77,30 @@ export function isInline(fleet: FleetReader, port: Port): boolean {
   return capabilitiesOf(fleet, port.network).inline;
 }
 
-export function placeInstance(fleet: FleetReader, ask: PlacementRequest): Placement {
-  const request = composeScheduleRequest(fleet, ask);
+export function placeInstance(fleet: FleetReader, placement: PlacementRequest): Placement {
+  const request = composeScheduleRequest(fleet, placement);
   const chosen = schedule(fleet, request);
   if (chosen.kind === 'none') return chosen;
   const { host, pools } = chosen;
   const at = findHost(fleet, host)?.doc as Host;
-  const mode = bindModeOn(at, ask.instance);
+  const mode = bindModeOn(at, placement.instance);
   // A move binds its ports when it switches over, not while the instance still runs at its source.
-  const now = mode === 'ready' && ask.role === 'home';
-  const inline = ask.ports.map((port) => now && isInline(fleet, port.doc));
-  const asks: BindRequest[] = [];
-  ask.ports.forEach((port, nic) => {
-    if (inline[nic] === true) asks.push({ port, pool: pools[nic] as PoolKey });
+  const now = mode === 'ready' && placement.role === 'home';
+  const inline = placement.ports.map((port) => now && isInline(fleet, port.doc));
+  const bindRequests: BindRequest[] = [];
+  placement.ports.forEach((port, nic) => {
+    if (inline[nic] === true) bindRequests.push({ port, pool: pools[nic] as PoolKey });
   });
-  const bound = bindPorts(fleet, asks, { host, by: ask.by, nowMs: ask.nowMs });
+  const bound = bindPorts(fleet, bindRequests, { host, by: placement.by, nowMs: placement.nowMs });
   if (bound.kind === 'fault') return { kind: 'fault', host, site: at.site, pools, fault: bound.fault };
   const claim: Claim = {
-    instance: ask.id,
-    role: ask.role,
-    sinceMs: ask.nowMs,
+    instance: placement.id,
+    role: placement.role,
+    sinceMs: placement.nowMs,
     // The addresses of ports that are bound in this decision are held, and need no claim.
     ...composeClaim(request, chosen, inline),
   };
-  const change = put(CLAIM, claimId(ask.id, ask.role), claim);
+  const change = put(CLAIM, claimId(placement.id, placement.role), claim);
   return { kind: 'placed', host, site: at.site, pools, mode, claim: change, bound: bound.ports };
 }
 
@@ -111,30 +111,30 @@ export function bindModeOn(host: Host, { path }: Instance): BindMode {
 }
 
 /** The requirements of an instance for the scheduler. */
-export function composeScheduleRequest(fleet: FleetReader, ask: PlacementRequest): ScheduleRequest {
-  const { instance } = ask;
+export function composeScheduleRequest(fleet: FleetReader, placement: PlacementRequest): ScheduleRequest {
+  const { instance } = placement;
   const { site, zone, aggregates, requiredTraits, forbiddenTraits, group: groupId, onlyHost } = instance.place;
   const group = groupId === undefined ? undefined : fleet.get(GROUP, idOf(GROUP, groupId));
   return {
     amounts: instance.amounts,
-    site: ask.within ?? site,
+    site: placement.within ?? site,
     zone,
     aggregates,
     requiredTraits,
     forbiddenTraits,
     group: group === undefined ? undefined : { id: group.id, policy: group.doc.policy },
-    onlyHost: ask.onlyHost ?? onlyHost,
-    nics: ask.ports.map((port) => nicRequirementsOf(fleet, port.doc, instance)),
+    onlyHost: placement.onlyHost ?? onlyHost,
+    nics: placement.ports.map((port) => nicRequirementsOf(fleet, port.doc, instance)),
     serviceVersion: requiredServiceVersion(instance),
     ...exclusionsOf(fleet, {
-      id: ask.id,
+      id: placement.id,
       attempts: instance.attempts,
-      role: ask.role,
-      leavingHosts: ask.excludedHosts ?? NONE,
+      role: placement.role,
+      leavingHosts: placement.excludedHosts ?? NONE,
     }),
     excludedPools: excludedPools(instance.attempts),
     tried: triedPlaces(instance),
-    brief: ask.brief,
+    brief: placement.brief,
   };
 }
 

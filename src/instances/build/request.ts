@@ -80,7 +80,7 @@ export function validateRequest(
   const problem = traitsProblem(flavor, command.place) ?? placeProblem(fleet, command) ?? namesProblem(fleet, names);
   if (problem !== undefined) return problem;
   const { networks, admin, by, nowMs, securityGroups } = command;
-  const ask = {
+  const nicsRequest = {
     networks,
     project,
     admin,
@@ -91,7 +91,7 @@ export function validateRequest(
     nowMs,
     securityGroups,
   };
-  const resolved = resolveNetworks(fleet, ask);
+  const resolved = resolveNetworks(fleet, nicsRequest);
   if ('code' in resolved) return resolved;
   const { nics, changes } = resolved;
   const quota = quotaProblem(fleet, project, {

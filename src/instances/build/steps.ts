@@ -78,13 +78,13 @@ function attemptFor(
   { id, doc: instance }: StoredInstance,
   at: { readonly nowMs: number; readonly within: string | undefined },
 ): AttemptResult {
-  const ask = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, ...at };
+  const networkRequest = { id, instance, ports: portsOf(fleet, instance), by: BUILDER, ...at };
   const held = dropClaim(fleet, id);
-  if (held.length === 0) return attemptPlacement(fleet, ask);
+  if (held.length === 0) return attemptPlacement(fleet, networkRequest);
   // Its copy at a dead host does not count as a member of its group here.
   return runTrial(fleet, (trial) => {
     trial.add(held);
-    return attemptPlacement(trial, ask);
+    return attemptPlacement(trial, networkRequest);
   });
 }
 

@@ -129,8 +129,8 @@ function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): Recor
   const ports = disconnected.map(({ port }) => port);
   const pools = ports.map((port) => reachablePoolOf(fleet, port, instance.doc));
   if (pools.includes(undefined)) return retryNotConnected(look, 'mapping-gone');
-  const asks = ports.map((port, nth) => ({ port, pool: pools[nth] as PoolKey }));
-  const inline = asks.filter(({ port }) => isInline(fleet, port.doc));
+  const portRequests = ports.map((port, nth) => ({ port, pool: pools[nth] as PoolKey }));
+  const inline = portRequests.filter(({ port }) => isInline(fleet, port.doc));
   const bound = bindPorts(fleet, inline, { host, by: REPLUGGER, nowMs });
   if (bound.kind === 'fault') return retryNotConnected(look, bound.fault.code);
   mark('instance-replugged');

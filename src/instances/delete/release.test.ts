@@ -86,8 +86,8 @@ describe('deadline-gives-back', () => {
     await world.disconnectHost('h2');
     world.clock.now += DEADLINE_MS + 1;
     await world.settle();
-    const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toBeUndefined();
@@ -106,8 +106,8 @@ describe('deadline-gives-back', () => {
     await world.settle();
     expect(world.open()).toEqual([expect.stringMatching(/^release-.* destroy waiting \(host-silent\)$/)]);
     const deletion = world.operation();
-    const asking = { operation: deletion, by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    const command = { operation: deletion, by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.settle();
     expect(world.open()).toEqual([`${deletion}.web destroy waiting (host-silent)`]);
     expect(world.violations).toEqual([]);

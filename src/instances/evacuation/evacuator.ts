@@ -193,8 +193,8 @@ function placeLeaving(
   const home = trial.get(CLAIM, claimId(id, 'home'));
   if (home !== undefined) trial.add([remove(CLAIM, home.id)]);
   const how = { role: 'move', by: 'evacuator', nowMs, brief: true } as const;
-  const ask = { id, instance: doc, ports: portsOf(trial, doc), ...how, within, excludedHosts: [host] };
-  const placement = placeInstance(trial, ask);
+  const request = { id, instance: doc, ports: portsOf(trial, doc), ...how, within, excludedHosts: [host] };
+  const placement = placeInstance(trial, request);
   if (placement.kind !== 'placed') {
     if (home !== undefined) trial.add([put(CLAIM, home.id, home.doc)]);
     return undefined;

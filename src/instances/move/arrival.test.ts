@@ -194,13 +194,19 @@ describe('the deadline', () => {
     'at-%s, and the source dies: it can be built elsewhere, and both ends are swept',
     async (step) => {
       const { world, operation } = await passed(step);
-      const asking = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-      expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({
+      const command = {
+        ids: ['web'],
+        operation: world.operation(),
+        by: 'ann',
+        nowMs: world.nowMs,
+        deadlineMs: HOUR_MS,
+      };
+      expect(await world.refusal((fleet) => rebuildInstances(fleet, command))).toMatchObject({
         code: 'host-not-confirmed-down',
       });
       await world.disconnectHost('h2');
       await world.forceDown('h2');
-      await world.commit((fleet) => rebuildInstances(fleet, asking));
+      await world.commit((fleet) => rebuildInstances(fleet, command));
       await world.settle();
       expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
       expect(world.claim('web', 'move')).toBeUndefined();
@@ -220,8 +226,8 @@ describe('the deadline', () => {
     const operation = await move(world);
     await world.runUntilStep(operation, 'web', 'migrate');
     await world.forceDown('h2');
-    const asking = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-    expect(await world.refusal((fleet) => rebuildInstances(fleet, asking))).toMatchObject({ code: 'not-rebuildable' });
+    const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    expect(await world.refusal((fleet) => rebuildInstances(fleet, command))).toMatchObject({ code: 'not-rebuildable' });
   });
 
   test('at-clean-source: it has moved, and a sweep does the rest', async () => {

@@ -173,8 +173,8 @@ describe('after the source has migrated the instance', () => {
     const operation = await move(world);
     await world.runUntilStep(operation, 'web', 'bind');
     await world.runUntilStep(operation, 'web', step);
-    const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.settle();
     expect(world.instance('web')).toBeUndefined();
     expect(world.port('web-p0')).toBeUndefined();
@@ -284,8 +284,8 @@ describe('a source that dies during the migration', () => {
     await world.disconnectHost('h2');
     await world.forceDown('h2');
     await world.runUntilStep(operation, 'web', 'ask-target');
-    const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
-    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...asking }));
+    const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.reconnectHost('h2');
     await world.settle();
     expect(world.instance('web')).toBeUndefined();

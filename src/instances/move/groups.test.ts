@@ -19,8 +19,8 @@ async function createGrouped(policy: Group['policy'], ...names: readonly string[
 }
 
 async function moveAndSettle(world: World, facts: Partial<MoveInstances> = {}): Promise<void> {
-  const asking = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
-  await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...asking, ...facts }));
+  const authorship = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
+  await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...authorship, ...facts }));
   await world.settle();
 }
 
@@ -50,12 +50,12 @@ describe('a move in a server group', () => {
 });
 
 describe('a-group-that-must-be-together-on-a-leaving-host', () => {
-  const asking = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+  const authorship = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
   async function draining(): Promise<{ world: World; operation: string }> {
     const world = await createGrouped('affinity', 'web', 'db', 'lb');
     expect(['web', 'db', 'lb'].map((id) => world.instance(id)?.host)).toEqual(['h2', 'h2', 'h2']);
-    const command = { hosts: ['h2'], drain: true, deadlineMs: 4 * 3_600_000, ...asking(world) };
+    const command = { hosts: ['h2'], drain: true, deadlineMs: 4 * 3_600_000, ...authorship(world) };
     const { operation = '' } = await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
     await world.settle();
     return { world, operation };
@@ -73,7 +73,7 @@ describe('a-group-that-must-be-together-on-a-leaving-host', () => {
     const each = async (verb: typeof shelveInstance): Promise<void> => {
       for (const id of names) {
         await world.commit((fleet) =>
-          verb(fleet, { id, deadlineMs: 3_600_000, hasCredentials: true, ...asking(world) }),
+          verb(fleet, { id, deadlineMs: 3_600_000, hasCredentials: true, ...authorship(world) }),
         );
         await world.settle();
       }

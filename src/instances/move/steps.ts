@@ -67,12 +67,12 @@ function restartMove(look: MoveContext): MoveContext {
 
 function placeElsewhere({ fleet, item, instance, nowMs }: MoveContext): Placement {
   const { id, doc } = composeTargetInstance(instance);
-  const ask = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
+  const request = { id, instance: doc, ports: portsOf(fleet, doc), role: 'move' as const, by: MOVER, nowMs };
   const { from, origin = from } = instance.doc.move;
   return runTrial(fleet, (trial) => {
     // Its copy at its host does not count as a member of its group. That host is excluded anyway.
     trial.add(dropClaim(trial, id));
-    return placeInstance(trial, { ...ask, within: siteLimitOf(fleet, item.doc), excludedHosts: [from, origin] });
+    return placeInstance(trial, { ...request, within: siteLimitOf(fleet, item.doc), excludedHosts: [from, origin] });
   });
 }
 

@@ -125,11 +125,11 @@ describe('an answer to the task of a shelve', () => {
   test('that-comes-twice: the second one changes nothing', async () => {
     const world = await startActive();
     const operation = await startShelve(world);
-    const asked = itemOf(world, operation);
-    await answer(world, asked, 'done');
+    const pendingItem = itemOf(world, operation);
+    await answer(world, pendingItem, 'done');
     expect(world.instance('web')?.state).toBe('shelved');
     const { revision } = world.fleet;
-    expect(await answer(world, asked, 'done')).toBe('stale');
+    expect(await answer(world, pendingItem, 'done')).toBe('stale');
     expect(world.fleet.revision).toBe(revision);
   });
 
@@ -160,9 +160,9 @@ describe('an answer to the task of a shelve', () => {
   test('while-its-host-is-silent: it counts, for it comes from the host itself', async () => {
     const world = await startActive();
     const operation = await startShelve(world);
-    const asked = itemOf(world, operation);
+    const pendingItem = itemOf(world, operation);
     await world.disconnectHost('h2');
-    expect(await answer(world, asked, 'done')).toBe('recorded');
+    expect(await answer(world, pendingItem, 'done')).toBe('recorded');
     expect(world.instance('web')?.state).toBe('shelved');
     expect(world.violations).toEqual([]);
   });

@@ -91,8 +91,10 @@ function timeContract(make: MakeWorld): void {
     const world = await worldOf(make);
     const stores = [world.store, await world.another(), await world.another()];
     for (let round = 1; round <= 3; round += 1) {
-      const asks = Array.from({ length: 9 }, (_, n) => (stores[n % 3] as Store).acquireLease(timedRequest(`p${n}`)));
-      const answers = await Promise.all(asks);
+      const requests = Array.from({ length: 9 }, (_, n) =>
+        (stores[n % 3] as Store).acquireLease(timedRequest(`p${n}`)),
+      );
+      const answers = await Promise.all(requests);
       expect(answers.filter((one) => one.kind === 'held')).toHaveLength(1);
       expect(new Set(answers.map((one) => `${one.lease?.holder}/${one.lease?.epoch}`))).toHaveProperty('size', 1);
       expect(answers[0]?.lease?.epoch).toBe(round);
@@ -225,8 +227,10 @@ function holdingContract(make: MakeWorld): void {
     const world = await worldOf(make);
     const stores = [world.store, await world.another(), await world.another()];
     for (let round = 1; round <= 3; round += 1) {
-      const asks = Array.from({ length: 9 }, (_, n) => (stores[n % 3] as Store).acquireLease(leaseRequest(`s${n}`)));
-      const answers = await Promise.all(asks);
+      const requests = Array.from({ length: 9 }, (_, n) =>
+        (stores[n % 3] as Store).acquireLease(leaseRequest(`s${n}`)),
+      );
+      const answers = await Promise.all(requests);
       const winners = answers.filter((one) => one.kind === 'held');
       expect(winners).toHaveLength(1);
       const winner = winners[0]?.lease;

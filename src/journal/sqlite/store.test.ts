@@ -124,8 +124,8 @@ test.each(HERE_AND_ON_A_THREAD)(
   async (_, alwaysOnThread) => {
     const store = await openSqliteStore({ path: await pathForTest(), alwaysOnThread });
     onTestFinished(() => store.close());
-    const nobody = batch([put('b')], { atMs: null as unknown as number });
-    await expect(store.write({ batches: [batch([put('a')]), nobody] })).rejects.toThrow('NOT NULL');
+    const invalid = batch([put('b')], { atMs: null as unknown as number });
+    await expect(store.write({ batches: [batch([put('a')]), invalid] })).rejects.toThrow('NOT NULL');
     expect(await snapshotOf(store)).toEqual({ position: { revision: 0 }, resources: [] });
     expect(await mustWrite(store, batch([put('c')]))).toBe(1);
   },

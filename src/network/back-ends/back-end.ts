@@ -261,8 +261,8 @@ export interface HostNetworkRequest {
  * created twice. Rejects with `NetworkUnavailable`. Hosts that get bound ports never call it.
  */
 export interface HostNetwork {
-  create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
-  bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
+  create(request: HostNetworkRequest): Promise<readonly PortAnswer[]>;
+  bind(request: HostNetworkRequest): Promise<readonly PortAnswer[]>;
   /** Deletes ports that Muster created, hands back users' ports. */
-  release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]>;
+  release(request: HostNetworkRequest): Promise<readonly PortAnswer[]>;
 }

@@ -126,8 +126,8 @@ export abstract class JournalHarness implements Harness {
 
 /** Embedded and host-local: the journal is the back end. */
 class InlineHarness extends JournalHarness {
-  async bind(on: string, asks: Parameters<Harness['bind']>[1]): Promise<string> {
-    const ports = asks.map(({ port, pool }) => ({ port: this.stored(port) as StoredPort, pool }));
+  async bind(on: string, requests: Parameters<Harness['bind']>[1]): Promise<string> {
+    const ports = requests.map(({ port, pool }) => ({ port: this.stored(port) as StoredPort, pool }));
     const bound = bindPorts(this.fleet, ports, { host: on, ...WHO });
     if (bound.kind === 'fault') return bound.fault.code;
     this.put(bound.ports);
@@ -187,26 +187,26 @@ export class NonInlineHarness extends JournalHarness {
     return { port: id, network: on, mac, serial, nic, project, createdBy, fixedIps, pick, pools };
   }
 
-  async bind(on: string, asks: Parameters<Harness['bind']>[1]): Promise<string> {
+  async bind(on: string, requests: Parameters<Harness['bind']>[1]): Promise<string> {
     // The serial is given out before any order carries it.
-    const ports = asks.map(({ port }) => this.stored(port) as StoredPort);
+    const ports = requests.map(({ port }) => this.stored(port) as StoredPort);
     this.put(ports.map(({ id, doc }) => ({ id, doc: { ...doc, serial: doc.serial + 1 } })));
-    const orders = asks.map((ask) => this.composeBind(ask));
+    const orders = requests.map((request) => this.composeBind(request));
     const carried = await this.network.bind({ ...this.header, op: 'bind', host: on, ports: orders }, this.fence);
     const answers = carried.kind === 'stale' ? [] : carried.ports;
     const bad = answers.find((answer) => answer.outcome !== 'ok');
     if (bad !== undefined) {
-      for (const { port } of asks) await this.unbind(port);
+      for (const { port } of requests) await this.unbind(port);
       return bad.outcome;
     }
-    this.recordBound(on, asks, answers);
+    this.recordBound(on, requests, answers);
     return 'ok';
   }
 
   /** Records the answer to a bind. */
-  recordBound(on: string, asks: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
+  recordBound(on: string, requests: Parameters<Harness['bind']>[1], answers: readonly PortAnswer[]): void {
     this.put(
-      asks.map(({ port, pool }, nth) => {
+      requests.map(({ port, pool }, nth) => {
         const { id, doc } = this.stored(port) as StoredPort;
         const segmentId = segmentOfPool(pool);
         const at = { host: on, serial: doc.serial, ...(segmentId !== undefined && { segment: segmentId }) };

@@ -169,18 +169,18 @@ function backEndContract(name: BackEndName): void {
     test('an-empty-pool-at-bind-binds-none-of-them', async () => {
       const back = start();
       await back.create(nic('a'), nic('b'), nic('c'));
-      const asks = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG2 }) as const);
-      expect(await back.bind('h3', asks)).toBe('pool-empty');
+      const requests = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG2 }) as const);
+      expect(await back.bind('h3', requests)).toBe('pool-empty');
       expect(['a', 'b', 'c'].map((port) => back.heldPort(port)?.host)).toEqual([undefined, undefined, undefined]);
       expect(['a', 'b', 'c'].flatMap((port) => back.heldPort(port)?.ips)).toEqual([]);
-      expect(await back.bind('h3', asks.slice(1))).toBe('ok');
+      expect(await back.bind('h3', requests.slice(1))).toBe('ok');
     });
 
     test('two-nics-of-one-bind-never-share-an-address', async () => {
       const back = start();
       await back.create(nic('a'), nic('b'), nic('c'));
-      const asks = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG0 }) as const);
-      expect(await back.bind('h2', asks)).toBe('ok');
+      const requests = ['a', 'b', 'c'].map((port) => ({ port, pool: SEG0 }) as const);
+      expect(await back.bind('h2', requests)).toBe('ok');
       expect(new Set(['a', 'b', 'c'].flatMap((port) => back.heldPort(port)?.ips ?? [])).size).toBe(6);
     });
   });

@@ -34,8 +34,8 @@ interface Mover {
 /** The journal binds in the commit that activates: until then the binding exists only in the plan. */
 function inlineMover(back: JournalHarness): Mover {
   const bind = (at: Target) => {
-    const ask = { port: back.stored(PORT) as StoredPort, pool: at.pool };
-    return bindPorts(back.fleet, [ask], { host: at.host, by: 'test', nowMs: 7 });
+    const bindRequest = { port: back.stored(PORT) as StoredPort, pool: at.pool };
+    return bindPorts(back.fleet, [bindRequest], { host: at.host, by: 'test', nowMs: 7 });
   };
   const answer = (bound: ReturnType<typeof bind>): string => (bound.kind === 'fault' ? bound.fault.code : 'ok');
   return {

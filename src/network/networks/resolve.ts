@@ -69,11 +69,11 @@ export interface ResolvedNetworks {
 }
 
 /** The quota is checked by the caller, which knows what else it creates. */
-export function resolveNetworks(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
-  const { networks } = ask;
+export function resolveNetworks(fleet: FleetReader, request: NicsRequest): ResolvedNetworks | Refusal {
+  const { networks } = request;
   if (networks === 'none') return { nics: [], changes: [] };
   if (networks.length > NICS_MAX && networks !== 'auto') return tooManyNics(networks.length);
-  return networks === 'auto' ? resolveAuto(fleet, ask) : resolveList(fleet, networks, ask);
+  return networks === 'auto' ? resolveAuto(fleet, request) : resolveList(fleet, networks, request);
 }
 
 function tooManyNics(requested: number): Refusal {
@@ -84,23 +84,23 @@ function tooManyNics(requested: number): Refusal {
 /** This many names show that there is a choice. */
 const NAMES_LISTED_MAX = 10;
 
-function resolveAuto(fleet: FleetReader, ask: NicsRequest): ResolvedNetworks | Refusal {
-  const usable = usableNetworks(fleet, ask.project);
+function resolveAuto(fleet: FleetReader, request: NicsRequest): ResolvedNetworks | Refusal {
+  const usable = usableNetworks(fleet, request.project);
   const [only, ...more] = usable;
   if (more.length > 0) {
     const names = usable.map(({ id }) => id);
     const many = names.length < NAMES_LISTED_MAX ? names.length : `${NAMES_LISTED_MAX} or more`;
-    const message = `"auto" needs exactly one network that project "${ask.project}" may use, and there are ${many}: ${names.join(', ')}. Name one of them.`;
+    const message = `"auto" needs exactly one network that project "${request.project}" may use, and there are ${many}: ${names.join(', ')}. Name one of them.`;
     return conflict('auto-ambiguous', message, { field: '/networks', facts: { networks: names } });
   }
   if (only === undefined) {
-    const made = composeDefaultTopology(fleet, ask);
+    const made = composeDefaultTopology(fleet, request);
     return isRefusal(made)
       ? made
       : { nics: [{ kind: 'new', network: made.network, fixedIps: [] }], changes: made.changes };
   }
   return (
-    portSecurityProblem(only, ask, '/networks') ?? {
+    portSecurityProblem(only, request, '/networks') ?? {
       nics: [{ kind: 'new', network: only.id, fixedIps: [] }],
       changes: [],
     }
@@ -120,19 +120,23 @@ function usableNetworks(fleet: FleetReader, project: string): StoredNetwork[] {
   return [...found.values()];
 }
 
-function resolveList(fleet: FleetReader, list: readonly RequestedNic[], ask: NicsRequest): ResolvedNetworks | Refusal {
+function resolveList(
+  fleet: FleetReader,
+  list: readonly RequestedNic[],
+  request: NicsRequest,
+): ResolvedNetworks | Refusal {
   const nics: ResolvedNic[] = [];
   // There are few NICs: scanning a list is faster than building a set.
   const seen: SeenNics = { ports: [], addresses: undefined, tags: [] };
   for (let at = 0; at < list.length; at += 1) {
     const wanted = list[at] as RequestedNic;
     const field = `/networks/${at}`;
-    const problem = nicFormProblem(wanted, ask, field) ?? duplicateNicProblem(wanted, seen, field);
+    const problem = nicFormProblem(wanted, request, field) ?? duplicateNicProblem(wanted, seen, field);
     if (problem !== undefined) return problem;
     const nic =
       wanted.port === undefined
-        ? resolveNewPort(fleet, wanted, { ask, field, taken: seen.addresses })
-        : resolveExistingPort(fleet, wanted.port, { ask, field });
+        ? resolveNewPort(fleet, wanted, { request, field, taken: seen.addresses })
+        : resolveExistingPort(fleet, wanted.port, { request, field });
     if (isRefusal(nic)) return nic;
     if (nic.kind === 'new') {
       for (const { subnet, ip } of nic.fixedIps) (seen.addresses ??= new Set()).add(addressKey(subnet, ip));
@@ -192,26 +196,30 @@ function duplicateNicProblem({ port, tag }: RequestedNic, seen: SeenNics, field:
 }
 
 interface NicField {
-  readonly ask: NicsRequest;
+  readonly request: NicsRequest;
   readonly field: string;
 }
 
 function resolveNewPort(
   fleet: FleetReader,
   { network: id = '', fixedIp }: RequestedNic,
-  { ask, field, taken }: NicField & { readonly taken: ReadonlySet<string> | undefined },
+  { request: ask, field, taken }: NicField & { readonly taken: ReadonlySet<string> | undefined },
 ): ResolvedNic | Refusal {
   const network = findNetwork(fleet, id);
   if (network === undefined) return unknownResource('network', id, `${field}/network`);
   const problem =
-    networkProblem(fleet, network, { ask, field }) ?? portSecurityProblem(network, ask, `${field}/network`);
+    networkProblem(fleet, network, { request: ask, field }) ?? portSecurityProblem(network, ask, `${field}/network`);
   if (problem !== undefined) return problem;
   if (fixedIp === undefined) return { kind: 'new', network: network.id, fixedIps: [] };
   const address = resolveRequestedAddress(fleet, { network: id, ip: fixedIp, field: `${field}/fixedIp`, taken });
   return isRefusal(address) ? address : { kind: 'new', network: network.id, fixedIps: [address] };
 }
 
-function networkProblem(fleet: FleetReader, network: StoredNetwork, { ask, field }: NicField): Refusal | undefined {
+function networkProblem(
+  fleet: FleetReader,
+  network: StoredNetwork,
+  { request: ask, field }: NicField,
+): Refusal | undefined {
   const problem = networkAccessProblem(network, ask, `${field}/network`);
   if (problem !== undefined || topologyOf(fleet).hasSubnets(network.id)) return problem;
   const message = `Network "${network.id}" has no subnet, so an instance would get no address. Create a subnet on it first.`;
@@ -233,8 +241,8 @@ export function networkAccessProblem(
   return forbid('network-not-allowed', message, { field, facts: { network: id } });
 }
 
-function portSecurityProblem({ id, doc }: StoredNetwork, ask: NicsRequest, field: string): Refusal | undefined {
-  if (doc.portSecurity || ask.securityGroups === undefined || ask.securityGroups.length === 0) return undefined;
+function portSecurityProblem({ id, doc }: StoredNetwork, request: NicsRequest, field: string): Refusal | undefined {
+  if (doc.portSecurity || request.securityGroups === undefined || request.securityGroups.length === 0) return undefined;
   return securityGroupsWithoutPortSecurity(id, field);
 }
 
@@ -243,23 +251,27 @@ export function securityGroupsWithoutPortSecurity(network: string, field: string
   return invalid('security-groups-without-port-security', message, { field, facts: { network } });
 }
 
-function resolveExistingPort(fleet: FleetReader, id: string, { ask, field: at }: NicField): ResolvedNic | Refusal {
+function resolveExistingPort(
+  fleet: FleetReader,
+  id: string,
+  { request: ask, field: at }: NicField,
+): ResolvedNic | Refusal {
   const field = `${at}/port`;
   const port = fleet.get(PORT, idOf(PORT, id));
   if (port === undefined) return unknownResource('port', id, field);
   return portProblem(port, ask, field) ?? { kind: 'port', port };
 }
 
-function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): Refusal | undefined {
+function portProblem({ id, doc }: StoredPort, request: NicsRequest, field: string): Refusal | undefined {
   const facts = { port: id };
-  if (doc.project !== ask.project) {
-    if (ask.isProjectScoped === true) return unknownResource('port', id, field);
-    const message = `Port "${id}" belongs to project "${doc.project}", not to "${ask.project}". Use a port of the same project.`;
+  if (doc.project !== request.project) {
+    if (request.isProjectScoped === true) return unknownResource('port', id, field);
+    const message = `Port "${id}" belongs to project "${doc.project}", not to "${request.project}". Use a port of the same project.`;
     return forbid('port-of-other-project', message, { field, facts });
   }
   const used = portUserProblem({ id, doc }, field);
   if (used !== undefined) return used;
-  if (doc.instance !== undefined && doc.instance !== (ask.instanceId ?? ask.instance)) {
+  if (doc.instance !== undefined && doc.instance !== (request.instanceId ?? request.instance)) {
     const message = `Port "${id}" is attached to "${doc.instance}". Delete that instance first, or use another port.`;
     return conflict('port-in-use', message, { field, facts: { ...facts, instance: doc.instance } });
   }
@@ -270,8 +282,8 @@ function portProblem({ id, doc }: StoredPort, ask: NicsRequest, field: string): 
     const message = `Port "${id}" should have an address and has none. Delete it and create another.`;
     return invalid('port-without-address', message, { field, facts });
   }
-  if (doc.dnsName === undefined || doc.dnsName === ask.instance) return undefined;
-  const message = `Port "${id}" has the DNS name "${doc.dnsName}", the instance is called "${ask.instance}". Change one of them.`;
+  if (doc.dnsName === undefined || doc.dnsName === request.instance) return undefined;
+  const message = `Port "${id}" has the DNS name "${doc.dnsName}", the instance is called "${request.instance}". Change one of them.`;
   return invalid('dns-name-mismatch', message, { field, facts: { ...facts, dnsName: doc.dnsName } });
 }
 

@@ -31,15 +31,15 @@ const preparePort = (fleet: Fleet, id: string, facts: Partial<Port> = {}, on = '
   commit(fleet, [port(id, on, { createdBy: 'muster', instance: 'i', nic: Number(id.slice(1)), ...facts })]);
   return { id: id as never, revision: fleet.revision, doc: portDoc(fleet, id) };
 };
-const bind = (fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): BindResult =>
+const bind = (fleet: Fleet, requests: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): BindResult =>
   bindPorts(
     fleet,
-    asks.map(([one, pool]) => ({ port: one, pool })),
+    requests.map(([one, pool]) => ({ port: one, pool })),
     { host: on, ...WHO },
   );
 
-function bindOrThrow(fleet: Fleet, asks: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): Port[] {
-  const found = bind(fleet, asks, on);
+function bindOrThrow(fleet: Fleet, requests: readonly (readonly [StoredPort, PoolKey])[], on = 'h1'): Port[] {
+  const found = bind(fleet, requests, on);
   if (found.kind === 'fault') throw new Error(found.fault.code);
   commit(
     fleet,
@@ -80,8 +80,8 @@ describe('binding', () => {
 
   test('NICs of one call never get the same address', () => {
     const fleet = world();
-    const asks = [0, 1].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
-    const docs = bindOrThrow(fleet, asks);
+    const requests = [0, 1].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
+    const docs = bindOrThrow(fleet, requests);
     expect(docs.map(({ addresses }) => addresses[0]?.ip)).toEqual(['10.1.2.2', '10.1.2.3']);
   });
 
@@ -146,8 +146,8 @@ describe('binding', () => {
 describe('what stops a binding', () => {
   test('an empty pool, named with its NIC', () => {
     const fleet = world();
-    const asks = [0, 1, 2].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
-    expect(bind(fleet, asks)).toEqual({ kind: 'fault', nic: 2, fault: { code: 'pool-empty', pool: 'segment:c' } });
+    const requests = [0, 1, 2].map((nic) => [preparePort(fleet, `p${nic}`), 'segment:c'] as const);
+    expect(bind(fleet, requests)).toEqual({ kind: 'fault', nic: 2, fault: { code: 'pool-empty', pool: 'segment:c' } });
   });
 
   test.each<[string, PoolKey, string, string]>([
@@ -187,12 +187,12 @@ describe('what stops a binding', () => {
 
   test('scheduling-20: one NIC that cannot be bound leaves the others as they are', () => {
     const fleet = world();
-    const asks = [
+    const requests = [
       [preparePort(fleet, 'p0'), 'segment:a'],
       [preparePort(fleet, 'p1'), 'segment:b'],
       [preparePort(fleet, 'p2'), 'segment:mars'],
     ] as const;
-    expect(bind(fleet, asks)).toMatchObject({ kind: 'fault', nic: 2 });
+    expect(bind(fleet, requests)).toMatchObject({ kind: 'fault', nic: 2 });
     expect(portDoc(fleet, 'p0').binding).toBeUndefined();
   });
 });

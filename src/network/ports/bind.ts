@@ -52,9 +52,9 @@ interface BoundPort {
 }
 
 /** Binds all ports to a host, or none. Ports of one call never get the same address. */
-export function bindPorts(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): BindResult {
+export function bindPorts(fleet: FleetReader, requests: readonly BindRequest[], at: BindTarget): BindResult {
   const ports: BoundPort[] = [];
-  for (const { nic, outcome, id } of attemptBinds(fleet, asks, at)) {
+  for (const { nic, outcome, id } of attemptBinds(fleet, requests, at)) {
     if ('code' in outcome) return { kind: 'fault', nic, fault: outcome };
     ports.push({ id, doc: outcome });
   }
@@ -64,11 +64,11 @@ export function bindPorts(fleet: FleetReader, asks: readonly BindRequest[], at: 
 /** Those of the ports that can be bound to a host: a failing one does not prevent the others. */
 export function bindAllPossible(
   fleet: FleetReader,
-  asks: readonly BindRequest[],
+  requests: readonly BindRequest[],
   at: BindTarget,
 ): readonly BoundPort[] {
   const ports: BoundPort[] = [];
-  for (const { outcome, id } of attemptBinds(fleet, asks, at))
+  for (const { outcome, id } of attemptBinds(fleet, requests, at))
     if (!('code' in outcome)) ports.push({ id, doc: outcome });
   return ports;
 }
@@ -79,16 +79,16 @@ interface BindAttempt {
   readonly outcome: Port | BindFault;
 }
 
-function* attemptBinds(fleet: FleetReader, asks: readonly BindRequest[], at: BindTarget): Iterable<BindAttempt> {
+function* attemptBinds(fleet: FleetReader, requests: readonly BindRequest[], at: BindTarget): Iterable<BindAttempt> {
   const host = findHost(fleet, at.host)?.doc;
   let taken = NONE_TAKEN;
   // An address that a later port of the call holds is not picked for an earlier one.
-  for (const { port } of asks) taken = addAddressKeys(taken, port.doc.addresses);
-  for (let nth = 0; nth < asks.length; nth += 1) {
-    const { port, pool } = asks[nth] as BindRequest;
+  for (const { port } of requests) taken = addAddressKeys(taken, port.doc.addresses);
+  for (let nth = 0; nth < requests.length; nth += 1) {
+    const { port, pool } = requests[nth] as BindRequest;
     const outcome = bindPort(fleet, { port: port.doc, pool, host, at, taken });
     yield { id: port.id, nic: port.doc.nic ?? nth, outcome };
-    if (nth < asks.length - 1 && !('code' in outcome)) taken = addAddressKeys(taken, outcome.addresses);
+    if (nth < requests.length - 1 && !('code' in outcome)) taken = addAddressKeys(taken, outcome.addresses);
   }
 }
 

@@ -262,12 +262,12 @@ describe('refused', () => {
 
   test('attaching the external port to an instance', () => {
     const fleet = floatingFleet();
-    const ask = { project: 'default', admin: true, count: 1, instance: 'vm', ...WHO };
+    const request = { project: 'default', admin: true, count: 1, instance: 'vm', ...WHO };
     for (const [name, user] of [
       ['f-port', 'floating address "f"'],
       ['nat-of-edge', 'router "edge"'],
     ]) {
-      const refusal = resolveNetworks(fleet, { ...ask, networks: [{ port: name ?? '' }] });
+      const refusal = resolveNetworks(fleet, { ...request, networks: [{ port: name ?? '' }] });
       expect(refusal).toMatchObject({ kind: 'conflict', code: 'port-used', field: '/networks/0/port' });
       expect((refusal as { readonly message: string }).message).toContain(user);
     }

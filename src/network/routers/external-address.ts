@@ -38,19 +38,20 @@ export interface AllocatedExternalAddress {
 
 export function allocateExternalAddress(
   fleet: FleetReader,
-  ask: ExternalAddressRequest,
+  request: ExternalAddressRequest,
 ): AllocatedExternalAddress | Refusal {
-  const network = findNetwork(fleet, ask.network);
-  if (network === undefined) return unknownResource('network', ask.network, ask.fields.network);
-  const problem = networkProblem(network, ask) ?? portQuotaProblem(fleet, ask.project, ask.replaces === true ? 0 : 1);
+  const network = findNetwork(fleet, request.network);
+  if (network === undefined) return unknownResource('network', request.network, request.fields.network);
+  const problem =
+    networkProblem(network, request) ?? portQuotaProblem(fleet, request.project, request.replaces === true ? 0 : 1);
   if (problem !== undefined) return problem;
   const allocated =
-    ask.ip === undefined
-      ? pickLowestExternal(fleet, network, ask.fields.network)
-      : resolveRequestedAddress(fleet, { network: network.id, ip: ask.ip, field: ask.fields.ip });
+    request.ip === undefined
+      ? pickLowestExternal(fleet, network, request.fields.network)
+      : resolveRequestedAddress(fleet, { network: network.id, ip: request.ip, field: request.fields.ip });
   if (isRefusal(allocated)) return allocated;
-  const change = put(PORT, idOf(PORT, ask.portId), composeExternalPort(fleet, network, ask, allocated));
-  return { address: { port: ask.portId, ip: allocated.ip }, change };
+  const change = put(PORT, idOf(PORT, request.portId), composeExternalPort(fleet, network, request, allocated));
+  return { address: { port: request.portId, ip: allocated.ip }, change };
 }
 
 function networkProblem(
@@ -94,23 +95,23 @@ function pickLowestExternal(fleet: FleetReader, { id }: StoredNetwork, field: st
 function composeExternalPort(
   fleet: FleetReader,
   { id, doc }: StoredNetwork,
-  ask: ExternalAddressRequest,
+  request: ExternalAddressRequest,
   allocated: AllocatedAddress,
 ): Port {
   return {
     network: id,
-    project: ask.project,
+    project: request.project,
     createdBy: 'muster',
     state: 'made',
     mac: allocateMac(fleet, 0),
-    usedBy: ask.usedBy,
+    usedBy: request.usedBy,
     ipAllocation: 'immediate',
-    addresses: [{ ...allocated, chosenBy: ask.ip === undefined ? 'create' : 'user' }],
+    addresses: [{ ...allocated, chosenBy: request.ip === undefined ? 'create' : 'user' }],
     serial: 0,
     ...portDefaultsOf(doc),
     securityGroups: [],
-    changedBy: ask.by,
-    changedAtMs: ask.nowMs,
+    changedBy: request.by,
+    changedAtMs: request.nowMs,
   };
 }
 

@@ -32,21 +32,21 @@ export interface FloatingTarget {
   readonly target: StoredPort;
 }
 
-export function findFloatingTarget(fleet: FleetReader, ask: FloatingTargetRequest): FloatingTarget | Refusal {
-  const target = fleet.get(PORT, idOf(PORT, ask.port));
-  if (target === undefined) return unknownResource('port', ask.port, '/port');
-  const problem = portProblem(fleet, target, ask);
+export function findFloatingTarget(fleet: FleetReader, request: FloatingTargetRequest): FloatingTarget | Refusal {
+  const target = fleet.get(PORT, idOf(PORT, request.port));
+  if (target === undefined) return unknownResource('port', request.port, '/port');
+  const problem = portProblem(fleet, target, request);
   if (problem !== undefined) return problem;
-  const addresses = candidateAddresses(target, ask);
+  const addresses = candidateAddresses(target, request);
   if (isRefusal(addresses)) return addresses;
   const found = addresses.flatMap(({ ip, subnet }) => {
-    const router = routerTo(fleet, subnet, ask.floating.network);
+    const router = routerTo(fleet, subnet, request.floating.network);
     return router === undefined ? [] : [{ port: target.id, ip, router }];
   });
   const [inside, ...others] = found;
-  if (inside === undefined) return notBehindRouter(target, ask.floating.network);
+  if (inside === undefined) return notBehindRouter(target, request.floating.network);
   if (others.length > 0) return addressAmbiguous(target, found);
-  return alreadyAssociatedProblem(fleet, inside, ask) ?? { inside, target };
+  return alreadyAssociatedProblem(fleet, inside, request) ?? { inside, target };
 }
 
 function portProblem(

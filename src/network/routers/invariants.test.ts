@@ -127,13 +127,13 @@ const act = fc.record({
 type Act = typeof act extends fc.Arbitrary<infer A> ? A : never;
 
 function decideAct(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unknown> {
-  const asker = { ...REQUESTER, portId: `nat-${at}` };
+  const requester = { ...REQUESTER, portId: `nat-${at}` };
   const [id, end] = [of.floating, { operation: 'op-1' as never, ...WHO }];
   const externalNetwork = of.outside ?? undefined;
   switch (what) {
     case 'router':
       return createRouter(fleet, {
-        ...asker,
+        ...requester,
         name: of.router,
         subnets: of.subnets,
         ...(externalNetwork !== undefined && { externalNetwork }),
@@ -142,7 +142,7 @@ function decideAct(fleet: Fleet, { what, ...of }: Act, at: number): Decision<unk
       const [add, ...rest] = of.subnets;
       const edit = { addSubnets: add === undefined ? [] : [add], removeSubnets: rest };
       const way = of.outside === undefined ? {} : { externalNetwork: of.outside };
-      return editRouter(fleet, { ...asker, id: of.router, edit: { ...edit, ...way } });
+      return editRouter(fleet, { ...requester, id: of.router, edit: { ...edit, ...way } });
     }
     case 'no-router':
       return deleteRouter(fleet, { id: of.router });

@@ -34,12 +34,12 @@ export class BayTerms {
   }
 
   /** By bay; -Infinity where no host can place the NIC, or no cluster has the bay. Valid until the next change. */
-  compute(clusters: Clusters, ask: BayTermSource): Float64Array {
-    if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, ask);
-    if (this.#isAllChanged) for (const cluster of clusters.list()) this.#set(cluster, ask);
+  compute(clusters: Clusters, request: BayTermSource): Float64Array {
+    if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, request);
+    if (this.#isAllChanged) for (const cluster of clusters.list()) this.#set(cluster, request);
     else {
       for (const choice of this.#changed) {
-        for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, ask);
+        for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, request);
       }
     }
     this.#isAllChanged = false;
@@ -47,22 +47,22 @@ export class BayTerms {
     return this.#terms;
   }
 
-  #rebuildLayout(clusters: Clusters, ask: BayTermSource): void {
+  #rebuildLayout(clusters: Clusters, request: BayTermSource): void {
     this.#layout = clusters.layout;
     this.#isAllChanged = true;
     this.#terms = new Float64Array(clusters.bays).fill(-Infinity);
     this.#reaching = [];
     for (const cluster of clusters.list()) {
       if (cluster.reach === undefined) continue;
-      for (const choice of ask.choicesOn(cluster.reach)) {
+      for (const choice of request.choicesOn(cluster.reach)) {
         while (this.#reaching.length <= choice) this.#reaching.push([]);
         (this.#reaching[choice] as Cluster[]).push(cluster);
       }
     }
   }
 
-  #set({ reach, bays }: Cluster, ask: BayTermSource): void {
-    const term = reach === undefined ? ask.termMax : ask.termOn(reach);
+  #set({ reach, bays }: Cluster, request: BayTermSource): void {
+    const term = reach === undefined ? request.termMax : request.termOn(reach);
     for (let at = 0; at < bays.length; at += 1) this.#terms[bays[at] as number] = term;
   }
 }

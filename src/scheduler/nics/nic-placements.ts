@@ -36,9 +36,9 @@ export class NicPlacements implements BayTermSource {
   /** By the number of the reach. */
   readonly #byReach: (NicPlacement | undefined)[] = [];
 
-  constructor(nics: readonly NicRequirements[], ask: PlacementContext) {
-    this.#weight = ask.weight / SCORE_UNIT;
-    this.nics = nics.map((need) => new NicOptions(need, ask));
+  constructor(nics: readonly NicRequirements[], context: PlacementContext) {
+    this.#weight = context.weight / SCORE_UNIT;
+    this.nics = nics.map((need) => new NicOptions(need, context));
     this.needsBandwidth = nics.some(({ minBandwidthKbps }) => minBandwidthKbps !== undefined);
     this.termMax = Math.ceil(Math.max(0, this.#weight));
     this.#canContend = this.needsBandwidth || canContend(nics);

@@ -122,8 +122,8 @@ export function bandwidthRejection({ places, index: { table } }: PreparedRequest
   const place = places.placementOn(table.reaches[slot] as Reach, (resource) => table.leftOf(resource, slot));
   if (place !== undefined) return undefined;
   const [first, ...more] = places.nics.filter(({ requirements }) => requirements.minBandwidthKbps !== undefined);
-  const asked = [first, ...more].reduce((sum, nic) => sum + (nic?.requirements.minBandwidthKbps ?? 0), 0);
-  return composeRejection('bandwidth', 'bandwidth-short', first as NicOptions, { asked });
+  const requestedKbps = [first, ...more].reduce((sum, nic) => sum + (nic?.requirements.minBandwidthKbps ?? 0), 0);
+  return composeRejection('bandwidth', 'bandwidth-short', first as NicOptions, { asked: requestedKbps });
 }
 
 function composeRejection(

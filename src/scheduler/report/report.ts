@@ -65,19 +65,19 @@ export function composeReport(fleet: FleetReader, request: ScheduleRequest): Sch
  */
 export function* reportInSteps(fleet: FleetReader, request: ScheduleRequest): Generator<undefined, ScheduleReport> {
   const losses = new Losses();
-  let ask = prepareRequest(fleet, request);
-  let faults = new NicRejections(ask.places);
+  let prepared = prepareRequest(fleet, request);
+  let faults = new NicRejections(prepared.places);
   let hosts = 0;
-  for (const slot of ask.index.slots()) {
+  for (const slot of prepared.index.slots()) {
     hosts += 1;
-    const fault = firstRejection(ask, faults, slot);
+    const fault = firstRejection(prepared, faults, slot);
     if (fault !== undefined) losses.count(fault);
     if (hosts % HOSTS_PER_STEP !== 0) continue;
     yield;
-    ask = prepareRequest(fleet, request);
-    faults = new NicRejections(ask.places);
+    prepared = prepareRequest(fleet, request);
+    faults = new NicRejections(prepared.places);
   }
-  return { hosts, stages: composeStages(ask, hosts, losses.rank()) };
+  return { hosts, stages: composeStages(prepared, hosts, losses.rank()) };
 }
 
 /** The report for callers who see only the requested site: the number of hosts elsewhere is not in it. */
@@ -91,10 +91,10 @@ export function scopeReportToSite<S extends ReportStage>(report: {
 }
 
 /** One stage after the other, each with the remaining hosts of the one before. */
-function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
+function composeStages(prepared: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
   const stages: ReportStage[] = [];
   let before = hosts;
-  for (const filter of FILTERS.filter((one) => isApplied(one, ask))) {
+  for (const filter of FILTERS.filter((one) => isApplied(one, prepared))) {
     const own = losses.filter(({ rejection }) => rejection.filter === filter);
     if (own.length === 0) stages.push({ filter, before, after: before });
     for (const loss of own) {
@@ -110,12 +110,12 @@ function composeStages(ask: PreparedRequest, hosts: number, losses: readonly Los
 /** Stages without losses are dropped; if there are still too many, the last ones are merged. */
 function limitStages(stages: readonly ReportStage[]): ReportStage[] {
   if (stages.length <= STAGES_MAX) return [...stages];
-  const telling = stages.filter(({ cause }) => cause !== undefined);
-  const rest = telling.slice(STAGES_MAX - 1);
+  const rejectingStages = stages.filter(({ cause }) => cause !== undefined);
+  const rest = rejectingStages.slice(STAGES_MAX - 1);
   const [first, last] = [rest[0], rest.at(-1)];
-  if (first === undefined || last === undefined || rest.length === 1) return telling;
+  if (first === undefined || last === undefined || rest.length === 1) return rejectingStages;
   const further = { filter: 'further', before: first.before, after: last.after, cause: 'several-causes' };
-  return [...telling.slice(0, STAGES_MAX - 1), further];
+  return [...rejectingStages.slice(0, STAGES_MAX - 1), further];
 }
 
 function isApplied(filter: Filter, { request, amounts, settings, group }: PreparedRequest): boolean {
@@ -140,18 +140,18 @@ function isApplied(filter: Filter, { request, amounts, settings, group }: Prepar
 }
 
 /** The first filter that a host does not pass. */
-function firstRejection(ask: PreparedRequest, faults: NicRejections, slot: number): Rejection | undefined {
+function firstRejection(prepared: PreparedRequest, faults: NicRejections, slot: number): Rejection | undefined {
   return (
-    siteRejection(ask, slot) ??
-    availabilityRejection(ask, slot) ??
-    versionRejection(ask, slot) ??
-    nameRejection(ask, slot) ??
-    tagRejection(ask, slot) ??
-    amountRejection(ask, slot) ??
-    groupRejection(ask, slot) ??
-    faults.rejectionFor(ask.index.table.reaches[slot] as Reach) ??
-    bandwidthRejection(ask, slot) ??
-    capRejection(ask, slot)
+    siteRejection(prepared, slot) ??
+    availabilityRejection(prepared, slot) ??
+    versionRejection(prepared, slot) ??
+    nameRejection(prepared, slot) ??
+    tagRejection(prepared, slot) ??
+    amountRejection(prepared, slot) ??
+    groupRejection(prepared, slot) ??
+    faults.rejectionFor(prepared.index.table.reaches[slot] as Reach) ??
+    bandwidthRejection(prepared, slot) ??
+    capRejection(prepared, slot)
   );
 }
 
@@ -212,15 +212,16 @@ function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: n
     shortageRejection('memory', memoryMiB, freeAmount(MEMORY)) ??
     shortageRejection('disk', diskGiB, freeAmount(DISK));
   if (fault !== undefined) return fault;
-  for (const [resource, asked] of Object.entries(resources)) {
+  for (const [resource, requested] of Object.entries(resources)) {
     const has = table.leftOf(resource, slot);
-    if (has < asked) return { filter: 'resources', cause: 'resource-short', facts: { resource, asked }, left: has };
+    if (has < requested)
+      return { filter: 'resources', cause: 'resource-short', facts: { resource, asked: requested }, left: has };
   }
   return undefined;
 }
 
-function shortageRejection(filter: Filter, asked: number, has: number): Rejection | undefined {
-  return has < asked ? { filter, cause: `${filter}-short`, facts: { asked }, left: has } : undefined;
+function shortageRejection(filter: Filter, requested: number, has: number): Rejection | undefined {
+  return has < requested ? { filter, cause: `${filter}-short`, facts: { asked: requested }, left: has } : undefined;
 }
 
 function groupRejection({ index: { table }, request, group }: PreparedRequest, slot: number): Rejection | undefined {

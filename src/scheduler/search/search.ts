@@ -21,15 +21,15 @@ const FEW_HOSTS = 12;
 
 const NO_TERMS: Float64Array = new Float64Array(0);
 
-export function findBest(ask: PreparedRequest): BestHost | undefined {
-  if (ask.filter.isEmpty) return undefined;
-  const search = new Search(ask);
-  const { onlyHost } = ask.request;
+export function findBest(prepared: PreparedRequest): BestHost | undefined {
+  if (prepared.filter.isEmpty) return undefined;
+  const search = new Search(prepared);
+  const { onlyHost } = prepared.request;
   if (onlyHost !== undefined) search.considerHosts([onlyHost]);
-  else if (ask.group?.confines === true) search.considerHosts(ask.group.hosts());
+  else if (prepared.group?.confines === true) search.considerHosts(prepared.group.hosts());
   else {
     // Hosts with attracting members score higher than the bounds of their blocks: they are evaluated first.
-    if (ask.group?.attracts === true) search.considerHosts(ask.group.hosts());
+    if (prepared.group?.attracts === true) search.considerHosts(prepared.group.hosts());
     search.run();
   }
   return search.best;
@@ -46,11 +46,11 @@ class Search {
   /** The most that its group can add to a host that was not evaluated yet. */
   #membersAdd = 0;
 
-  constructor(ask: PreparedRequest) {
-    this.#prepared = ask;
-    const { blocks, bays } = ask.index.table;
+  constructor(prepared: PreparedRequest) {
+    this.#prepared = prepared;
+    const { blocks, bays } = prepared.index.table;
     this.#blocks = blocks;
-    this.#heap = ask.index.heap;
+    this.#heap = prepared.index.heap;
     this.#heap.clear(blocks + bays);
   }
 

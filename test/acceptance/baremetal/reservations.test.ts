@@ -136,8 +136,8 @@ test('baremetal-5: a node of another instance', async () => {
 
 test('baremetal-6: a class is compared as requests write it', async () => {
   await start({ n1: { resourceClass: 'baremetal.with-GPU' }, n2: { resourceClass: 'other', memoryMiB: 1 } });
-  const asked = { extra_specs: { 'resources:CUSTOM_BAREMETAL_WITH_GPU': '1' } };
-  expect(nodeIn(await plane.reserve(asked))).toBe('n1');
+  const requested = { extra_specs: { 'resources:CUSTOM_BAREMETAL_WITH_GPU': '1' } };
+  expect(nodeIn(await plane.reserve(requested))).toBe('n1');
 });
 
 test('baremetal-7: operators of capabilities', async () => {
@@ -157,10 +157,13 @@ test('baremetal-7: operators of capabilities', async () => {
 
 test('baremetal-8: a capability that is false is not replaced by its trait', async () => {
   await start({ n1: { capabilities: 'has_gpu:false', traits: ['CUSTOM_HAS_GPU'] } });
-  const asked = { extra_specs: { capabilities: 'has_gpu' } };
-  expect(lostAt(await plane.reserve(asked))).toBe('capabilities');
+  const requested = { extra_specs: { capabilities: 'has_gpu' } };
+  expect(lostAt(await plane.reserve(requested))).toBe('capabilities');
   await plane.addNodes({ n2: { traits: ['CUSTOM_HAS_GPU'] } });
-  expect(await plane.reserve(asked)).toMatchObject({ status: 201, body: { node: 'n2', traits: ['CUSTOM_HAS_GPU'] } });
+  expect(await plane.reserve(requested)).toMatchObject({
+    status: 201,
+    body: { node: 'n2', traits: ['CUSTOM_HAS_GPU'] },
+  });
 });
 
 test('baremetal-9: an unknown namespace is listed, and ignored', async () => {

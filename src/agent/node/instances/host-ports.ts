@@ -47,8 +47,8 @@ export class HostPorts {
     this.#clock = clock;
   }
 
-  async connect(mode: NetworkMode, ask: PortsRequest<TaskNic>): Promise<PortsResult> {
-    const outside = { ...ask, nics: ask.nics.filter((nic) => !isInline(nic)) };
+  async connect(mode: NetworkMode, request: PortsRequest<TaskNic>): Promise<PortsResult> {
+    const outside = { ...request, nics: request.nics.filter((nic) => !isInline(nic)) };
     switch (mode) {
       case 'ready':
         return succeed([]);
@@ -65,31 +65,31 @@ export class HostPorts {
    * Deletes what Muster made and hands back what a user made, which is never the host's to delete. A host that has no access
    * to the networks any more leaves it all to the server, which goes through the ports after it.
    */
-  async release(ask: PortsRequest<ReleasedNic>): Promise<PortsResult> {
-    const nics = ask.nics.filter((nic) => !isInline(nic)).map(endNic);
+  async release(request: PortsRequest<ReleasedNic>): Promise<PortsResult> {
+    const nics = request.nics.filter((nic) => !isInline(nic)).map(endNic);
     if (nics.length === 0 || this.#network === undefined) return succeed([]);
-    const answers = await this.#call('release', { ...ask, nics });
+    const answers = await this.#call('release', { ...request, nics });
     if (!Array.isArray(answers)) return answers;
     const left = answers.find(({ outcome }) => outcome !== 'ok' && outcome !== 'not-found');
     return left === undefined ? succeed([]) : fail(left);
   }
 
-  async #create(ask: PortsRequest<TaskNic>): Promise<PortsResult | undefined> {
-    const nics = ask.nics.filter((nic) => nic.createdBy === 'muster').map(hostNic);
+  async #create(request: PortsRequest<TaskNic>): Promise<PortsResult | undefined> {
+    const nics = request.nics.filter((nic) => nic.createdBy === 'muster').map(hostNic);
     if (nics.length === 0) return undefined;
-    const answers = await this.#call('create', { ...ask, nics });
+    const answers = await this.#call('create', { ...request, nics });
     if (!Array.isArray(answers)) return answers;
     const bad = answers.find(({ outcome }) => outcome !== 'ok');
     return bad === undefined ? undefined : fail(bad);
   }
 
-  async #bind(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
-    if (ask.nics.length === 0) return succeed([]);
-    const answers = await this.#call('bind', { ...ask, nics: ask.nics.map(hostNic) });
+  async #bind(request: PortsRequest<TaskNic>): Promise<PortsResult> {
+    if (request.nics.length === 0) return succeed([]);
+    const answers = await this.#call('bind', { ...request, nics: request.nics.map(hostNic) });
     if (!Array.isArray(answers)) return answers;
     const byPort = new Map(answers.map((answer) => [answer.port, answer]));
     const facts: PortFact[] = [];
-    for (const nic of ask.nics) {
+    for (const nic of request.nics) {
       const answer = byPort.get(nic.port) ?? { port: nic.port, outcome: 'not-found' };
       if (answer.outcome !== 'ok') return fail(answer, nic);
       facts.push(factOf(nic, answer));
@@ -98,22 +98,22 @@ export class HostPorts {
   }
 
   /** Here the driver is who binds. It may also be the first to make them: before the gates open nothing else has. */
-  async #bindAsDriver(ask: PortsRequest<TaskNic>): Promise<PortsResult> {
-    if (this.#network === undefined) return succeed(ask.nics.map((nic) => factOf(nic)));
-    const bound = await this.#bind(ask);
+  async #bindAsDriver(request: PortsRequest<TaskNic>): Promise<PortsResult> {
+    if (this.#network === undefined) return succeed(request.nics.map((nic) => factOf(nic)));
+    const bound = await this.#bind(request);
     if (bound.kind !== 'failed' || bound.fault !== 'not-found') return bound;
-    return (await this.#create(ask)) ?? (await this.#bind(ask));
+    return (await this.#create(request)) ?? (await this.#bind(request));
   }
 
   async #call(
     call: 'create' | 'bind' | 'release',
     { host, instance, nics, signal }: PortsRequest<HostNic>,
   ): Promise<PortAnswer[] | Extract<PortsResult, { kind: 'failed' }>> {
-    const ask: HostNetworkRequest = { host, instance, nics };
+    const request: HostNetworkRequest = { host, instance, nics };
     if (this.#network === undefined) return failNoAccess(call);
     for (let tries = 1; ; tries += 1) {
       try {
-        return [...(await this.#network[call](ask))];
+        return [...(await this.#network[call](request))];
       } catch (error) {
         if (!(error instanceof NetworkUnavailable)) throw error;
         if (tries === TRIES || signal.aborted) {

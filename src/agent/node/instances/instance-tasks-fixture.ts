@@ -61,19 +61,19 @@ export class RecordingNetwork implements HostNetwork {
   /** So many calls get no answer. */
   silent = 0;
 
-  create(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#recordCall('create', ask, (port) => void this.made.add(port));
+  create(request: HostNetworkRequest): Promise<readonly PortAnswer[]> {
+    return this.#recordCall('create', request, (port) => void this.made.add(port));
   }
 
-  bind(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#recordCall('bind', ask, (port) => {
+  bind(request: HostNetworkRequest): Promise<readonly PortAnswer[]> {
+    return this.#recordCall('bind', request, (port) => {
       if (!this.made.has(port)) return { port, outcome: 'not-found' };
       return { port, outcome: 'ok', type: 'ovs', addresses: [{ ip: '10.0.0.9', subnet: 'sub-1' }] };
     });
   }
 
-  release(ask: HostNetworkRequest): Promise<readonly PortAnswer[]> {
-    return this.#recordCall('release', ask, (port) => void this.made.delete(port));
+  release(request: HostNetworkRequest): Promise<readonly PortAnswer[]> {
+    return this.#recordCall('release', request, (port) => void this.made.delete(port));
   }
 
   async #recordCall(

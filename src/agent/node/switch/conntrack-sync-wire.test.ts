@@ -12,15 +12,15 @@ async function copiesSaid(views: 'glossary' | 'former'): Promise<readonly string
     const { link } = world.host(name).testHost;
     const [view, deposit, collect] = [link.view.bind(link), link.deposit.bind(link), link.collect.bind(link)];
     // A server of the version before ignores which words the agent knows.
-    link.view = (to, { words, ...ask }, signal) =>
-      view(to, { ...ask, ...(views === 'glossary' && words !== undefined && { words }) }, signal);
+    link.view = (to, { words, ...request }, signal) =>
+      view(to, { ...request, ...(views === 'glossary' && words !== undefined && { words }) }, signal);
     link.deposit = (to, left) => {
       sent.push(`${name} leaves ${left.phase}`);
       return deposit(to, left);
     };
-    link.collect = (to, ask, signal) => {
-      sent.push(`${name} fetches ${ask.phase}`);
-      return collect(to, ask, signal);
+    link.collect = (to, request, signal) => {
+      sent.push(`${name} fetches ${request.phase}`);
+      return collect(to, request, signal);
     };
   }
   // The polls that wait already were begun before.

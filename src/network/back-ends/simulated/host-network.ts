@@ -28,27 +28,27 @@ export function createHostNetwork({ network, clock, poolsOf }: HostNetworkOption
   const caller = (): OrderOrigin => ({ by: 'host', deadlineAtMs: clock.nowMs() + HOST_TIMEOUT_MS });
   const poolsFor = ({ pool }: HostNic): readonly OrderPool[] => (pool === undefined ? [] : poolsOf(pool));
   return {
-    create: async (ask) => {
-      const ports = ask.nics.map((nic) => composeCreate(nic, poolsFor(nic)));
+    create: async (request) => {
+      const ports = request.nics.map((nic) => composeCreate(nic, poolsFor(nic)));
       return portAnswersOf(
-        ask,
-        await network.createFor({ ...orderHeader(ask), op: 'create', ports }, caller(), ask.host),
+        request,
+        await network.createFor({ ...orderHeader(request), op: 'create', ports }, caller(), request.host),
       );
     },
-    bind: async (ask) => {
+    bind: async (request) => {
       // A user's port was created by its user, at the back end: the simulated one learns of it only now.
-      const users = ask.nics.filter(({ createdBy }) => createdBy === 'user');
-      for (const nic of users) network.learnPort(composeCreate(nic, poolsFor(nic)), ask.instance);
-      const ports = ask.nics.map((nic) => composeBind(nic, poolsFor(nic)));
-      const order = { ...orderHeader(ask), op: 'bind', host: ask.host, ports } as const;
-      return portAnswersOf(ask, await network.bindFor(order, caller()));
+      const users = request.nics.filter(({ createdBy }) => createdBy === 'user');
+      for (const nic of users) network.learnPort(composeCreate(nic, poolsFor(nic)), request.instance);
+      const ports = request.nics.map((nic) => composeBind(nic, poolsFor(nic)));
+      const order = { ...orderHeader(request), op: 'bind', host: request.host, ports } as const;
+      return portAnswersOf(request, await network.bindFor(order, caller()));
     },
-    release: async (ask) => {
+    release: async (request) => {
       // A host's task says what to destroy, not under which serial: the instance is fence enough.
       const serialOf = ({ port, serial }: HostNic): number => Math.max(serial, network.port(port)?.serial ?? 0);
-      const ports = ask.nics.map((nic) => ({ ...nic, serial: serialOf(nic), keeps: nic.addresses }));
-      const order = { ...orderHeader(ask), op: 'release', ports } as const;
-      return portAnswersOf(ask, await network.releaseFor(order, caller()));
+      const ports = request.nics.map((nic) => ({ ...nic, serial: serialOf(nic), keeps: nic.addresses }));
+      const order = { ...orderHeader(request), op: 'release', ports } as const;
+      return portAnswersOf(request, await network.releaseFor(order, caller()));
     },
   };
 }
@@ -74,9 +74,9 @@ function composeBind(nic: HostNic, pools: readonly OrderPool[]): PortToBind {
 }
 
 function portAnswersOf(
-  ask: HostNetworkRequest,
+  request: HostNetworkRequest,
   carried: Awaited<ReturnType<SimulatedNetwork['bindFor']>>,
 ): readonly PortAnswer[] {
   if (carried.kind !== 'stale') return carried.ports;
-  return ask.nics.map(({ port }) => ({ port, outcome: 'taken', text: 'a newer binding of the port is known' }));
+  return request.nics.map(({ port }) => ({ port, outcome: 'taken', text: 'a newer binding of the port is known' }));
 }
