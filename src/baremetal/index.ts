@@ -1,2 +1,3 @@
 export { MANAGER, NODE, RESERVATION } from './model.ts';
 export type { Manager, Node, Reservation } from './model.ts';
+export { OUTSIDE_INVENTORIES } from './service-keys.ts';

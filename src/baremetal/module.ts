@@ -55,7 +55,7 @@ import { reservationSentences } from './reservations/sentences.ts';
 import { UnusedReservationsController } from './reservations/unused-controller.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
-import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES } from './service-keys.ts';
+import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES, OUTSIDE_INVENTORIES } from './service-keys.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };
 
@@ -113,7 +113,10 @@ export const baremetalModule: Module = {
   hiddenKinds: [hideKind(MACHINE, { siteOf: wholeFleet, projectOf: noProject })],
   metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
   services: [
-    provide(INVENTORIES, ({ environment }) => new Map([['simulated', new SimulatedInventory(environment)]])),
+    provide(INVENTORIES, (runtime) => {
+      const all = [new SimulatedInventory(runtime.environment), ...(runtime.find(OUTSIDE_INVENTORIES) ?? [])];
+      return new Map(all.map((inventory) => [inventory.name, inventory]));
+    }),
     provideController(
       CLAIM_MODES,
       (runtime) => new ClaimModesController({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),

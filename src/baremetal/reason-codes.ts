@@ -10,6 +10,7 @@ export const BAREMETAL_REASON_CODES: readonly string[] = [
   'instance-deleted',
   'instance-gone',
   'inventory-not-configured',
+  'inventory-refused',
   'inventory-silent',
   'inventory-unreachable',
   'machine-busy',

@@ -11,5 +11,7 @@ export const MANAGER_LEASES = serviceKey<ManagerLeases>('manager-leases');
 export const MANAGER_GATEWAY = serviceKey<ManagerGateway>('manager-gateway');
 /** What knows the machines, by name: at the server that decides, nodes are listed and claimed through it. */
 export const INVENTORIES = serviceKey<ReadonlyMap<InventoryName, Inventory>>('node-inventories');
+/** Those beside the simulated one, as the server was started with them; none unless it says so. */
+export const OUTSIDE_INVENTORIES = serviceKey<readonly Inventory[]>('outside-inventories');
 /** How each inventory has claims made. */
 export const CLAIM_MODES = serviceKey<ClaimModesController>('node-claim-modes');

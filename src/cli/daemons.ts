@@ -6,6 +6,7 @@ const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'];
 /** More than this in one process is a benchmark, not a demonstration. */
 const DEMO_HOSTS_MAX = 10_000;
 const SMALL_DEMO = 3;
+const IRONIC_CREDENTIALS = 'its user and password, or its token, in YAML or JSON; read again when the file changes';
 
 function withServerOptions(command: Command, demo: { readonly fallback: string; readonly logLevel: string }): Command {
   return command
@@ -41,6 +42,8 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
         .default(demo.fallback),
     )
     .option('--manager <name>', 'run a manager of bare-metal nodes inside the server, under this name')
+    .option('--ironic <url>', 'know the bare-metal nodes of this Ironic, too, such as http://10.0.0.2:6385')
+    .option('--ironic-credentials <path>', IRONIC_CREDENTIALS)
     .option('--simulated-agents', 'every host that joins gets a simulated agent in this process, also with --demo none')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default(demo.logLevel));
 }
@@ -128,6 +131,7 @@ export function managerCommand(cli: Cli): Command {
     .option('--host <name>', 'the host that it runs on: scaling that in has its nodes taken over first')
     .option('--site <name>', 'the site that it is in; else that of its host')
     .option('--ironic <url>', 'act on the machines of this Ironic, too, such as http://10.0.0.2:6385')
+    .option('--ironic-credentials <path>', IRONIC_CREDENTIALS)
     .option('--ca <path>', 'certificates that the server is trusted by, in PEM form, instead of the usual ones')
     .option(
       '--server-fingerprint <fingerprint>',

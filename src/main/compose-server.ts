@@ -2,6 +2,7 @@
 import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../alarms/module.ts';
 import { AGENT_CERTIFICATES, HEARTBEAT_LISTENER } from '../agent/module.ts';
 import { hashSecret, type Metrics } from '../api/runtime.ts';
+import { OUTSIDE_INVENTORIES } from '../baremetal/index.ts';
 import { provide, Runtime, type ServiceOf } from '../composition/index.ts';
 import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
 import type { Journal, Lease } from '../journal/index.ts';
@@ -24,6 +25,8 @@ export interface ServerParts {
   readonly metrics: Metrics;
   readonly keys: KeyRing;
   readonly credentials: ServiceOf<typeof BACK_END_CREDENTIALS>;
+  /** Inventories of bare-metal nodes beside the simulated one. */
+  readonly outsideInventories: ServiceOf<typeof OUTSIDE_INVENTORIES>;
   readonly certificates: ServiceOf<typeof AGENT_CERTIFICATES>;
   /** Agents authenticate this server by its certificate. */
   readonly isSecure: boolean;
@@ -34,7 +37,8 @@ export interface ServerParts {
 }
 
 export function composeServer(parts: ServerParts): Runtime {
-  const { journal, log, release, metrics, keys, credentials, certificates, isSecure, name, own } = parts;
+  const { journal, log, release, metrics, keys, credentials, certificates, isSecure, name, own, outsideInventories } =
+    parts;
   const ids = realIds();
   const core = coreProviders({
     // It takes the lease only when it listens.
@@ -57,6 +61,7 @@ export function composeServer(parts: ServerParts): Runtime {
     })),
     provide(HEARTBEAT_LISTENER, (runtime) => countingListener(metrics, runtime.get(LIVENESS_CONTROLLER))),
     provide(AGENT_CERTIFICATES, () => certificates),
+    provide(OUTSIDE_INVENTORIES, () => outsideInventories),
   ]);
 }
 

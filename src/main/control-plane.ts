@@ -7,6 +7,7 @@ import { AdminTokenController } from '../alarms/runtime.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
+import { IronicInventory, type IronicClient } from '../baremetal/runtime.ts';
 import type { Journal } from '../journal/index.ts';
 import { SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
@@ -46,6 +47,8 @@ export interface ControlPlaneOptions {
   readonly acceptLoss?: number;
   /** A file with the credentials of network back ends. */
   readonly networkCredentials?: string;
+  /** The Ironic whose nodes are managed, too. */
+  readonly ironic?: IronicClient | undefined;
   readonly version: string;
   readonly log: Logger;
   /** Aborted to stop it, which may be before it has started. */
@@ -95,6 +98,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const runtime = composeServer({
     ...{ journal, release, metrics, keys, certificates, isSecure, name, own, log },
     credentials: readNetworkCredentials(options.networkCredentials),
+    outsideInventories: options.ironic === undefined ? [] : [new IronicInventory(options.ironic)],
   });
   const checkInBackground = await watched.reportTo(runtime.get(INTEGRITY_CONTROLLER));
   const gateway = runtime.get(AGENT_GATEWAY);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createToken, newSecret } from '../access/index.ts';
 import { hashSecret } from '../api/runtime.ts';
-import { startManager, type RunningManager } from '../baremetal/runtime.ts';
+import { IronicMachines, startManager, type IronicClient, type RunningManager } from '../baremetal/runtime.ts';
 import { isJournalAway } from '../journal/index.ts';
 import { fingerprintsOf } from '../link/index.ts';
 import { realClock } from './clock.ts';
@@ -20,6 +20,8 @@ export interface EmbeddedManagerOptions {
   /** The certificate of the server. */
   readonly tlsCert?: string | undefined;
   readonly log: Logger;
+  /** The Ironic whose machines it drives, too. */
+  readonly ironic?: IronicClient | undefined;
 }
 
 const FILE_MODE = 0o600;
@@ -29,7 +31,7 @@ export async function startEmbeddedManager(
   plane: ControlPlane,
   options: EmbeddedManagerOptions,
 ): Promise<Pick<RunningManager, 'stop'>> {
-  const { version, tlsCert, log } = options;
+  const { version, tlsCert, log, ironic } = options;
   const name = options.name.toLowerCase();
   const over = new AbortController();
   const known: { secret?: string } = {};
@@ -42,6 +44,7 @@ export async function startEmbeddedManager(
     token: () => known.secret,
     // Its own server, on this machine.
     insecure: true,
+    machines: ironic === undefined ? [] : [new IronicMachines(ironic)],
     pins: certificate === undefined ? [] : [fingerprintsOf(certificate).publicKey],
   });
   return {

@@ -1,17 +1,17 @@
 // muster manager: the program that acts on bare-metal machines, until it is stopped.
 import { readFile } from 'node:fs/promises';
-import { setTimeout } from 'node:timers/promises';
-import { IronicClient, IronicMachines, startManager } from '../baremetal/runtime.ts';
+import { IronicMachines, startManager } from '../baremetal/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { realClock } from './clock.ts';
 import { parsePins, parseServers } from './dialled-servers.ts';
 import { realIds } from './ids.ts';
+import { announceIronic, openIronic, type IronicOptions } from './ironic.ts';
 import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure } from './start-failure.ts';
 import { listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** The options of the command line. */
-export interface ManagerProgramOptions {
+export interface ManagerProgramOptions extends IronicOptions {
   readonly name: string;
   /** One, or several separated by commas: they are tried in turn. */
   readonly server?: string;
@@ -19,7 +19,6 @@ export interface ManagerProgramOptions {
   readonly tokenFile?: string;
   readonly host?: string;
   readonly site?: string;
-  readonly ironic?: string;
   readonly ca?: string;
   readonly serverFingerprint?: readonly string[];
   readonly insecure?: boolean;
@@ -30,7 +29,8 @@ export async function runManager(options: ManagerProgramOptions, version: string
   const stop = listenForStop((text) => process.stderr.write(text));
   const log = programLog(options.logLevel);
   try {
-    const { insecure = false, ironic, ca } = options;
+    const { insecure = false, ca } = options;
+    const ironic = openIronic(options, log);
     const text = options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER;
     const servers = parseServers(text, { insecure, program: 'manager' });
     const token = await readToken(options);
@@ -48,8 +48,9 @@ export async function runManager(options: ManagerProgramOptions, version: string
       clock: realClock,
       random: Math.random,
       log,
-      machines: ironic === undefined ? [] : [ironicMachines(ironic)],
+      machines: ironic === undefined ? [] : [new IronicMachines(ironic)],
     });
+    if (ironic !== undefined) void announceIronic(ironic, log, stop);
     await runUntilStopped(running, stop);
     return 0;
   } catch (error) {
@@ -73,15 +74,4 @@ async function readTokenFile(path: string): Promise<string> {
   } catch {
     throw new StartFailure(`The token file ${path} does not exist or may not be read.`);
   }
-}
-
-function ironicMachines(url: string): IronicMachines {
-  if (!URL.canParse(url))
-    throw new StartFailure(`"${url}" is not the address of an Ironic, such as http://10.0.0.2:6385.`);
-  return new IronicMachines(new IronicClient({ url, steadyMs: () => performance.now(), sleep }));
-}
-
-/** Ends early when the signal is aborted: whoever sleeps looks at it. */
-async function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(ms, undefined, { signal }).catch(() => undefined);
 }

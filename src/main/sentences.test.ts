@@ -57,7 +57,11 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'claim-given-back': [WEB],
   'inventory-silent': [{ inventory: 'ironic' }],
   'inventory-not-configured': [{ inventory: 'ironic' }],
-  'inventory-unreachable': [{ inventory: 'simulated', node: 'n1' }],
+  'inventory-unreachable': [
+    { inventory: 'simulated', node: 'n1' },
+    { inventory: 'ironic', text: 'it is gone.' },
+  ],
+  'inventory-refused': [{ inventory: 'ironic', node: 'n1', text: 'Forbidden.' }],
   'machine-busy': [NODE],
   'machine-unavailable': [NODE],
   'claimed-by-other': [NODE],

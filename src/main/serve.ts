@@ -1,8 +1,10 @@
 // muster serve: one control plane server, until it is stopped.
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
+import type { IronicClient } from '../baremetal/runtime.ts';
 import type { AgentCertificatePolicy } from './agent-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
+import { announceIronic, openIronic, type IronicOptions } from './ironic.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
@@ -10,7 +12,7 @@ import { StartFailure, diskFullFailure } from './start-failure.ts';
 import { isOnTerminal, listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** The options of the command line. */
-export interface ServeOptions {
+export interface ServeOptions extends IronicOptions {
   readonly data: string;
   readonly listen: string;
   readonly store?: string;
@@ -52,11 +54,13 @@ export async function runServer(
   writePrivateFilesOnly();
   const log = programLog(options.logLevel);
   try {
-    const plane = await startControlPlane({ ...planeOptions(options, version), log, signal: stop });
+    const ironic = openIronic(options, log);
+    const plane = await startControlPlane({ ...planeOptions(options, version), ironic, log, signal: stop });
     started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const fleet = await startDemoAgents(plane, options, log);
-    const running = await startManagerInside(fleet, { options, version, log });
+    if (ironic !== undefined) void announceIronic(ironic, log, stop);
+    const running = await startManagerInside(fleet, { options, version, log, ironic });
     await announce(plane);
     await runUntilStopped({ ended: running.failed, stop: () => running.stop() }, stop);
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
@@ -69,7 +73,7 @@ export async function runServer(
   }
 }
 
-function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal'> {
+function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal' | 'ironic'> {
   const { tlsCert, tlsKey, advertise, networkCredentials } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new StartFailure('TLS needs both --tls-cert and --tls-key.');
@@ -107,15 +111,22 @@ function requireReachableAddress({ listen, advertise }: ServeOptions, store: str
   throw new StartFailure(`Other servers cannot reach this one at ${host}. Name its own address with --advertise.`);
 }
 
+interface ManagerInside {
+  readonly options: ServeOptions;
+  readonly version: string;
+  readonly log: Logger;
+  readonly ironic: IronicClient | undefined;
+}
+
 /** It is stopped before the server: its lease is released while there is somebody to release it to. */
 async function startManagerInside(
   plane: ControlPlane,
-  { options, version, log }: { readonly options: ServeOptions; readonly version: string; readonly log: Logger },
+  { options, version, log, ironic }: ManagerInside,
 ): Promise<ControlPlane> {
   const { manager: name, data: dataFolder, tlsCert } = options;
   if (name === undefined) return plane;
   const { startEmbeddedManager } = await import('./embedded-manager.ts');
-  const manager = await startEmbeddedManager(plane, { name, dataFolder, version, tlsCert, log });
+  const manager = await startEmbeddedManager(plane, { name, dataFolder, version, tlsCert, log, ironic });
   return {
     ...plane,
     stop: async () => {

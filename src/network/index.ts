@@ -21,6 +21,8 @@ export {
   hasCredentials,
   updateCredentialsAlarm,
   parseCredentials,
+  parseSecretDocument,
+  Secret,
 } from './back-ends/credentials.ts';
 export type { Credentials } from './back-ends/credentials.ts';
 export { isPlugged, NETWORK_EVENT, networkEventsModel, latestPlugEvent, recordNetworkEvents } from './ports/event.ts';

@@ -85,6 +85,20 @@ describe('nodes', () => {
   });
 });
 
+describe('an Ironic', () => {
+  test.each([['serve'], ['manager', '--name', 'm1', '--token', 'x']])(
+    'with a wrong address: %s does not start',
+    async (...program) => {
+      const ended = await run([...program, '--ironic', 'ironic.example.org'], { cwd: folder });
+      expect(ended).toMatchObject({
+        code: 1,
+        out: '',
+        err: '"ironic.example.org" is not the address of an Ironic, such as http://10.0.0.2:6385.\n',
+      });
+    },
+  );
+});
+
 describe('an import that is interrupted', () => {
   /** A server that answers as it is told, and remembers what it got. */
   async function scripted(answers: readonly ([number, object] | 'cut')[]) {

@@ -35,8 +35,6 @@ export const builderSentences: ReasonSentences = {
     `The node of instance ${formatFact(instance)} was taken from it while it was built. Delete the instance and create it again.`,
   [CLEAN_FAILED]: ({ node, instance, text }) =>
     `Node ${formatFact(node)}, which instance ${formatFact(instance)} was on, was not cleaned: ${endSentence(formatFact(text))} It is out of service with the data on it. Clean its disks, then say so with "muster baremetal nodes confirm-clean ${formatFact(node)} --reason <how you know>".`,
-  'inventory-unreachable': ({ inventory }) =>
-    `The inventory ${formatFact(inventory)} does not answer. It is asked again.`,
   'machine-busy': ({ node }) =>
     `The machine of node ${formatFact(node)} is at work. It is called again when that is done.`,
   'machine-unavailable': ({ node }) => `The machine of node ${formatFact(node)} does not answer. It is called again.`,

@@ -7,7 +7,7 @@ import type { ClaimMode } from './reserve.ts';
 
 export interface ClaimModesOptions {
   readonly clock: Clock;
-  readonly log: Pick<Log, 'info'>;
+  readonly log: Pick<Log, 'info' | 'warn'>;
   readonly inventories: ReadonlyMap<InventoryName, Inventory>;
 }
 
@@ -16,6 +16,8 @@ const REFRESH_MS = 2000;
 export class ClaimModesController {
   readonly #options: ClaimModesOptions;
   readonly #modes = new Map<InventoryName, ClaimMode>();
+  /** Those that did not answer when they were asked last. */
+  readonly #silent = new Set<InventoryName>();
 
   constructor(options: ClaimModesOptions) {
     this.#options = options;
@@ -36,17 +38,24 @@ export class ClaimModesController {
 
   async #ask(name: InventoryName, inventory: Inventory): Promise<void> {
     try {
-      const mode = await inventory.claims();
-      const former = this.#modes.get(name);
-      this.#modes.set(name, mode);
-      if (former !== undefined && former !== mode) {
-        this.#options.log.info(
-          { inventory: name, from: former, to: mode },
-          'the inventory has claims made otherwise now',
-        );
-      }
+      this.#note(name, await inventory.claims());
     } catch (error) {
       if (!(error instanceof InventoryUnavailable)) throw error;
+      if (!this.#silent.has(name))
+        this.#options.log.warn(
+          { inventory: name, why: error.message },
+          'the inventory does not answer: it is asked again',
+        );
+      this.#silent.add(name);
     }
+  }
+
+  #note(name: InventoryName, mode: ClaimMode): void {
+    const { log } = this.#options;
+    const former = this.#modes.get(name);
+    this.#modes.set(name, mode);
+    if (this.#silent.delete(name)) log.info({ inventory: name, claims: mode }, 'the inventory answers again');
+    if (former !== undefined && former !== mode)
+      log.info({ inventory: name, from: former, to: mode }, 'the inventory has claims made otherwise now');
   }
 }

@@ -6,8 +6,17 @@ export const reservationSentences: ReasonSentences = {
     `Every node that matches for ${formatFact(instance)} was being claimed by others (${formatFact(lost)} so far). They are tried again in a second.`,
   'reservation-failed': ({ instance, because }) =>
     `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
+  'inventory-unreachable': ({ inventory, text }) =>
+    `The inventory ${formatFact(inventory)} does not answer${textAfter(text)}. It is asked again.`,
+  'inventory-refused': ({ inventory, node, text }) =>
+    `The inventory ${formatFact(inventory)} refuses what it was asked for node ${formatFact(node)}${textAfter(text)}. It is asked again.`,
   'inventory-silent': ({ inventory }) =>
     `The inventory ${formatFact(inventory)} did not answer in time. It is asked again.`,
   'inventory-not-configured': ({ inventory }) =>
     `This server does not know the inventory ${formatFact(inventory)}. Start it with the options that name it.`,
 };
+
+/** What it said, where it said something. */
+function textAfter(text: unknown): string {
+  return typeof text === 'string' && text !== '' ? `: ${text.replace(/[.\s]+$/, '')}` : '';
+}

@@ -64,10 +64,9 @@ function backEndsNeedingCredentials(): BackEndName[] {
  * without quoting its content.
  */
 export function parseCredentials(text: string): Credentials | { readonly problems: readonly string[] } {
-  const file = parseDocument(text, { prettyErrors: false });
-  if (file.errors.length > 0)
-    return { problems: file.errors.map(({ code, pos }) => syntaxProblem(text, code, pos[0])) };
-  const read = parseContent(file);
+  const document = parseSecretDocument(text);
+  if (document.problems !== undefined) return { problems: document.problems };
+  const read = document.content;
   if (typeof read !== 'object' || read === null || Array.isArray(read) || Object.keys(read).length === 0) {
     const example = `${backEndsNeedingCredentials()[0]}: { user: …, secret: … }`;
     return { problems: [`the file must name at least one back end with its credentials, as in "${example}"`] };
@@ -76,6 +75,16 @@ export function parseCredentials(text: string): Credentials | { readonly problem
   if (problems.length > 0) return { problems };
   const said = Object.entries(read as Readonly<Record<BackEndName, { user: string; secret: string; url?: string }>>);
   return new Map(said.map(([name, one]) => [name as BackEndName, { ...one, secret: new Secret(one.secret) }]));
+}
+
+/** Parses a file with secrets (YAML or JSON). What is wrong with it is said without quoting it. */
+export function parseSecretDocument(
+  text: string,
+): { readonly content: unknown; readonly problems?: undefined } | { readonly problems: readonly string[] } {
+  const file = parseDocument(text, { prettyErrors: false });
+  if (file.errors.length > 0)
+    return { problems: file.errors.map(({ code, pos }) => syntaxProblem(text, code, pos[0])) };
+  return { content: parseContent(file) };
 }
 
 /** Undefined when an alias in it leads nowhere or multiplies without end. */

@@ -10,6 +10,7 @@ import {
   type InventoryPage,
   type NodeFence,
 } from '../inventory.ts';
+import { shortenText } from '../../../operations/index.ts';
 import { composeMark } from './claim-mark.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
 import { readIronicNode, toInventoryNode, toRecord, type IronicNode } from './ironic-node.ts';
@@ -18,6 +19,8 @@ import { claimUuid, IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts'
 const LOOK_EVERY_MS = 100;
 /** Busy: its workers are all in use. */
 const BUSY_RETRY_MS = 1000;
+/** Of what it says, as it is shown with what waits for it. */
+const TEXT_MAX = 300;
 
 export class IronicInventory implements Inventory {
   readonly name = 'ironic';
@@ -37,7 +40,7 @@ export class IronicInventory implements Inventory {
     const fields = await this.#nodes.fields(how);
     const marker = after === undefined ? '' : `&marker=${encodeURIComponent(after)}`;
     const path = `/v1/nodes?limit=${limit}${marker}&sort_key=id&fields=${fields}`;
-    const answer = toRecord(await this.#client.send({ method: 'GET', path, ...how }));
+    const answer = toRecord(await read(() => this.#client.send({ method: 'GET', path, ...how })));
     const listed = answer['nodes'];
     if (!Array.isArray(listed)) throw new InventoryUnavailable('Ironic answered a list without nodes');
     const nodes = listed.map((one: unknown) => {
@@ -51,14 +54,14 @@ export class IronicInventory implements Inventory {
   }
 
   async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
-    const found = await this.#nodes.find(node, how);
+    const found = await read(() => this.#nodes.find(node, how));
     if (found === undefined) return 'gone';
-    const mark = await this.#nodes.markOf(found, how);
+    const mark = await read(() => this.#nodes.markOf(found, how));
     return toInventoryNode(found, mark?.instance ?? found.instanceUuid);
   }
 
   async claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
-    return settle(async () => {
+    return settle(request, async () => {
       const node = await this.#nodes.find(request.node, how);
       if (node === undefined) return lost(request, 'is not there any more');
       switch (await this.#nodes.ownershipOf(node, request, how)) {
@@ -132,7 +135,7 @@ export class IronicInventory implements Inventory {
   }
 
   async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
-    return settle(async () => {
+    return settle(fence, async () => {
       const node = await this.#nodes.find(fence.node, how);
       if (node === undefined) return { kind: 'already' };
       const ownership = await this.#nodes.ownershipOf(node, fence, how);
@@ -170,18 +173,30 @@ export class IronicInventory implements Inventory {
 }
 
 function lost({ node, instance }: NodeFence, why: string): ClaimOutcome {
-  return { kind: 'lost', reason: { code: 'claim-lost', node, instance, message: why } };
+  return { kind: 'lost', reason: { code: 'claimed-by-other', node, instance, text: why } };
 }
 
 /** What did not answer is not known to be done or not: the claim is asked for again, and finds what it has. */
-async function settle(run: () => Promise<ClaimOutcome>): Promise<ClaimOutcome> {
+async function settle({ node }: NodeFence, run: () => Promise<ClaimOutcome>): Promise<ClaimOutcome> {
   try {
     return await run();
   } catch (error) {
+    const facts = { inventory: 'ironic', node, text: shortenText((error as Error).message, TEXT_MAX) };
     if (error instanceof InventoryUnavailable)
-      return { kind: 'failed', reason: { code: error.code, message: error.message }, retryAfterMs: BUSY_RETRY_MS };
-    if (isRefusedWith(error, 400, 401, 403, 404, 406, 409))
-      return { kind: 'failed', reason: { code: error.code, message: error.message } };
+      return { kind: 'failed', reason: { code: 'inventory-unreachable', ...facts }, retryAfterMs: BUSY_RETRY_MS };
+    if (isRefusedWith(error, 400, 403, 404, 406, 409))
+      return { kind: 'failed', reason: { code: 'inventory-refused', ...facts } };
+    throw error;
+  }
+}
+
+/** A list or a look that is refused says nothing of the nodes. */
+async function read<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isRefusedWith(error, 400, 403, 404, 406, 409))
+      throw new InventoryUnavailable(`Ironic refuses it (${error.status}): ${error.message}`, { cause: error });
     throw error;
   }
 }

@@ -4,10 +4,12 @@ import { InventoryUnavailable } from '../inventory.ts';
 
 /** The newest version that this driver asks for: nothing it uses came later. */
 const VERSION_WANTED: IronicVersion = [1, 65];
+const ALLOCATIONS_SINCE: IronicVersion = [1, 52];
 const VERSION_HEADER = 'x-openstack-ironic-api-version';
 const VERSION_MAX_HEADER = 'x-openstack-ironic-api-maximum-version';
 /** An upgraded inventory is noticed after this, without a restart. */
 const VERSION_KEPT_MS = 30_000;
+const UNAUTHENTICATED = 401;
 const ANSWER_TIMEOUT_MS = 20_000;
 /** A thousand nodes with everything that is asked for of them. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
@@ -17,8 +19,8 @@ export type IronicVersion = readonly [major: number, minor: number];
 export interface IronicOptions {
   /** Without `/v1`. */
   readonly url: string;
-  /** Shown as `X-Auth-Token`, where the inventory asks for one. */
-  readonly token?: (() => string | undefined) | undefined;
+  /** The headers that authenticate a request, where the inventory asks for any; asked for each request, since they may be replaced. */
+  readonly authorize?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
   /** Milliseconds of a clock that cannot be set. */
   readonly steadyMs: () => number;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -54,6 +56,10 @@ export class IronicClient {
     this.#options = options;
   }
 
+  get url(): string {
+    return this.#options.url;
+  }
+
   /** The version in which it is spoken to. */
   async version(signal: AbortSignal): Promise<IronicVersion> {
     const nowMs = this.#options.steadyMs();
@@ -66,6 +72,11 @@ export class IronicClient {
     return version;
   }
 
+  /** Whether it has the endpoint that claims are made by. */
+  async hasAllocations(signal: AbortSignal): Promise<boolean> {
+    return isAtLeast(await this.version(signal), ALLOCATIONS_SINCE);
+  }
+
   sleep(ms: number, signal: AbortSignal): Promise<void> {
     return this.#options.sleep(ms, signal);
   }
@@ -76,12 +87,14 @@ export class IronicClient {
     if (response.ok) return text === '' ? undefined : parseAnswer(text);
     // It could not be done now: nothing is known of what it was to do.
     if (response.status >= 500) throw new InventoryUnavailable(`Ironic answered ${response.status}: ${faultIn(text)}`);
+    // Not what was asked for is refused, but who asks: with other credentials it is answered.
+    if (response.status === UNAUTHENTICATED)
+      throw new InventoryUnavailable(`Ironic does not accept the credentials of this program: ${faultIn(text)}`);
     throw new IronicRefusal(response.status, faultIn(text));
   }
 
   async #fetch({ method, path, body, signal }: Request, [major, minor]: IronicVersion) {
-    const { url, token } = this.#options;
-    const secret = token?.();
+    const { url, authorize } = this.#options;
     const limit = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
     try {
       const response = await fetch(`${url.replace(/\/+$/, '')}${path}`, {
@@ -90,10 +103,10 @@ export class IronicClient {
           accept: 'application/json',
           [VERSION_HEADER]: `${major}.${minor}`,
           ...(body !== undefined && { 'content-type': 'application/json' }),
-          ...(secret !== undefined && { 'x-auth-token': secret }),
+          ...(await authorize?.()),
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
-        // It would be shown the token.
+        // Whoever is there would be shown the credentials.
         redirect: 'error',
         signal: AbortSignal.any([signal, limit]),
       });
@@ -148,6 +161,6 @@ function parseVersion(text: string | null): IronicVersion | undefined {
   return major === undefined ? undefined : [Number(major), Number(minor)];
 }
 
-export function isAtLeast([major, minor]: IronicVersion, [wantedMajor, wantedMinor]: IronicVersion): boolean {
+function isAtLeast([major, minor]: IronicVersion, [wantedMajor, wantedMinor]: IronicVersion): boolean {
   return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
 }

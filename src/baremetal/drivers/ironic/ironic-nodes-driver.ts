@@ -3,10 +3,9 @@
 import { createHash } from 'node:crypto';
 import { InventoryUnavailable, requireRight, type CallOptions, type NodeFence } from '../inventory.ts';
 import { readMark, type ClaimMark } from './claim-mark.ts';
-import { IronicRefusal, isAtLeast, type IronicClient, type IronicVersion } from './ironic-client-driver.ts';
+import { IronicRefusal, type IronicClient } from './ironic-client-driver.ts';
 import { readIronicNode, toRecord, type IronicNode } from './ironic-node.ts';
 
-const ALLOCATIONS_SINCE: IronicVersion = [1, 52];
 /** Fields of a node, by the version that brought them. */
 const FIELDS: readonly (readonly [since: number, fields: string])[] = [
   [1, 'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra'],
@@ -18,6 +17,7 @@ const FIELDS: readonly (readonly [since: number, fields: string])[] = [
 
 const NOT_FOUND = 404;
 const CONFLICT = 409;
+const NO_SUCH_NODE = /could not be found/;
 /** Another call has the lock of the node; Ironic says so instead of waiting. */
 const LOCKED = /is locked by host/;
 const LOCK_RETRY_MS = 200;
@@ -38,8 +38,8 @@ export class IronicNodes {
     this.client = client;
   }
 
-  async hasAllocations({ signal }: CallOptions): Promise<boolean> {
-    return isAtLeast(await this.client.version(signal), ALLOCATIONS_SINCE);
+  hasAllocations({ signal }: CallOptions): Promise<boolean> {
+    return this.client.hasAllocations(signal);
   }
 
   async fields({ signal }: CallOptions): Promise<string> {
@@ -49,10 +49,10 @@ export class IronicNodes {
       .join(',');
   }
 
-  /** Undefined when Ironic says that there is no such node. */
+  /** Undefined when Ironic itself says that there is no such node: whatever else answers 404 says nothing of it. */
   async find(node: string, how: CallOptions): Promise<IronicNode | undefined> {
     const path = `/v1/nodes/${encodeURIComponent(node)}?fields=${await this.fields(how)}`;
-    const found = await this.#findOrNone(path, how);
+    const found = await this.#findOrNone(path, how, NO_SUCH_NODE);
     if (found === undefined) return undefined;
     const read = readIronicNode(found);
     if (read === undefined) throw new InventoryUnavailable('Ironic answered something that is no node');
@@ -62,7 +62,7 @@ export class IronicNodes {
   /** One that must be there: what acts on it had it a moment ago. */
   async get(node: string, how: CallOptions): Promise<IronicNode> {
     const found = await this.find(node, how);
-    if (found === undefined) throw new InventoryUnavailable(`Ironic has no node ${node} any more`);
+    if (found === undefined) throw new IronicRefusal(NOT_FOUND, `Ironic has no node ${node} any more.`);
     return found;
   }
 
@@ -111,12 +111,14 @@ export class IronicNodes {
     }
   }
 
-  async #findOrNone(path: string, { signal }: CallOptions): Promise<unknown> {
+  async #findOrNone(path: string, { signal }: CallOptions, saying?: RegExp): Promise<unknown> {
     try {
       return (await this.client.send({ method: 'GET', path, signal })) ?? {};
     } catch (error) {
-      if (isRefusedWith(error, NOT_FOUND)) return undefined;
-      throw error;
+      if (!isRefusedWith(error, NOT_FOUND)) throw error;
+      if (saying !== undefined && !saying.test(error.message))
+        throw new InventoryUnavailable(`what answers ${path} at ${this.client.url} is not Ironic`, { cause: error });
+      return undefined;
     }
   }
 }

@@ -1,13 +1,12 @@
 // The machine port on Ironic: deploys, cleans and switches power, each until Ironic says that it is done. It looks before it acts, so that a step
 // which another manager began is waited for and never begun twice.
-import {
-  InventoryUnavailable,
-  type CallOptions,
-  type MachineCall,
-  type MachineDriver,
-  type MachineOutcome,
-  type MachineStatus,
-  type NodeFence,
+import type {
+  CallOptions,
+  MachineCall,
+  MachineDriver,
+  MachineOutcome,
+  MachineStatus,
+  NodeFence,
 } from '../inventory.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
 import { machineStateOf, toRecord, type IronicNode } from './ironic-node.ts';
@@ -34,7 +33,9 @@ export class IronicMachines implements MachineDriver {
   }
 
   async inspect({ node }: NodeFence, how: CallOptions): Promise<MachineStatus> {
-    const found = await this.#nodes.get(node, how);
+    const found = await this.#nodes.find(node, how);
+    // Whatever is asked of it fails, and says why.
+    if (found === undefined) return { state: 'failed', power: 'unknown' };
     const mark = await this.#nodes.markOf(found, how);
     const instance = mark?.instance ?? found.instanceUuid;
     const state = machineStateOf(found);
@@ -52,8 +53,8 @@ export class IronicMachines implements MachineDriver {
       if (ownership !== 'ours') return { kind: 'stale' };
       return await this.#carryOutOn(node, call, how);
     } catch (error) {
-      if (error instanceof InventoryUnavailable) return fail(error.code, error.message);
-      if (isRefusedWith(error, 400, 401, 403, 404, 406, 409)) return fail(error.code, error.message);
+      // Whether it was done is not known where nothing was answered: whoever called looks at the machine, and calls again.
+      if (isRefusedWith(error, 400, 403, 404, 406, 409)) return fail(error.code, error.message);
       throw error;
     }
   }
