@@ -234,6 +234,10 @@ export const MANAGER_SCHEMA = Type.Object(
     state: Type.Enum(MANAGER_STATES),
     /** Its nodes go to others, and it gets no new ones; kept while it is lost or stopped. */
     draining: Type.Optional(MANAGER_DRAINING),
+    /** It runs inside a server, which can pause it. */
+    embedded: Type.Optional(Type.Literal(true)),
+    /** Its present process is halted, for trials: it renews nothing and acts on nothing until it is resumed. */
+    paused: Type.Optional(Type.Object({ by: Type.String(), atMs: Type.Integer() }, CLOSED)),
     /** The process that registered last. */
     holder: Type.String(),
     /** Of its present lease, or of the last one. Nodes that it acquired under another are to be acquired anew. */

@@ -1,3 +1,4 @@
+export { PauseGate } from './manager/pause-gate.ts';
 export { startManager } from './manager/start-manager.ts';
 export type { RunningManager } from './manager/start-manager.ts';
 export { parseIronicCredentials } from './drivers/ironic/credentials.ts';

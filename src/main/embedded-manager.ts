@@ -6,7 +6,14 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { createToken, newSecret } from '../access/index.ts';
 import { hashSecret } from '../api/runtime.ts';
-import { IronicMachines, startManager, type IronicClient, type RunningManager } from '../baremetal/runtime.ts';
+import { isPaused, MANAGER } from '../baremetal/index.ts';
+import {
+  IronicMachines,
+  PauseGate,
+  startManager,
+  type IronicClient,
+  type RunningManager,
+} from '../baremetal/runtime.ts';
 import { isJournalAway } from '../journal/index.ts';
 import { fingerprintsOf } from '../link/index.ts';
 import { realClock } from './clock.ts';
@@ -37,9 +44,12 @@ export async function startEmbeddedManager(
   const known: { secret?: string } = {};
   const finding = findSecret(plane, { ...options, name }, known, over.signal);
   const certificate = tlsCert === undefined ? undefined : new X509Certificate(await readFile(tlsCert));
+  const holder = realIds().next('manager');
+  const pauseGate = new PauseGate();
+  const unfollow = followPause(plane, { name, holder, pauseGate });
   const running = startManager({
-    ...{ name, version, log, clock: realClock, random: Math.random },
-    holder: realIds().next('manager'),
+    ...{ name, version, log, holder, pauseGate, clock: realClock, random: Math.random },
+    isEmbedded: true,
     servers: [plane.url],
     token: () => known.secret,
     // Its own server, on this machine.
@@ -50,9 +60,30 @@ export async function startEmbeddedManager(
   return {
     stop: async () => {
       over.abort('stopped');
+      unfollow();
       await running.stop();
       await finding;
     },
+  };
+}
+
+/** What was said at any server holds here. */
+function followPause(
+  { journal }: ControlPlane,
+  { name, holder, pauseGate }: { readonly name: string; readonly holder: string; readonly pauseGate: PauseGate },
+): () => void {
+  const follow = (): void => {
+    if (isPaused(journal.fleet, name, holder)) pauseGate.pause();
+    else pauseGate.resume();
+  };
+  const stops = [
+    journal.onCommit(({ applied }) => {
+      if (applied.some(({ kind, after, before }) => kind === MANAGER.name && (after ?? before)?.id === name)) follow();
+    }),
+    journal.onRebuilt(follow),
+  ];
+  return () => {
+    for (const stop of stops) stop();
   };
 }
 

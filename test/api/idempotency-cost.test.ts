@@ -17,6 +17,7 @@ import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { hostChange, type ApiTestServer } from './api-test-server.ts';
+import { managerChange } from './sample-nodes.ts';
 import { keyOf, prepareServer, requestFor, sufficientCaller, TABLE } from './every-route.ts';
 
 const COST_MAX_BYTES = 300;
@@ -65,6 +66,7 @@ const PREPARED: Readonly<Record<string, Prepared>> = {
     changes: [LEFT],
     payload: { input: { 'scalein-node-ids': ['central-2'] } },
   },
+  'POST /api/v1/managers/:manager/pause': { changes: [managerChange('m1', { state: 'live', embedded: true })] },
   'PUT /api/v1/settings/:name': { payload: { value: { ...requiredValue('liveness'), suspectAfterMs: 14_000 } } },
 };
 

@@ -29,7 +29,7 @@ export function sampleNodes(): Change[] {
   ];
 }
 
-function managerChange(name: string, facts: Partial<Manager> = {}): Change {
+export function managerChange(name: string, facts: Partial<Manager> = {}): Change {
   return put(MANAGER, idOf(MANAGER, name), {
     ...{ name, version: '1', state: 'stopped', holder: 'p-0', leaseEpoch: 0, sinceMs: 1 },
     ...{ changedBy: 'test', changedAtMs: 1 },

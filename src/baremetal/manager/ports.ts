@@ -55,4 +55,6 @@ export interface ManagerOptions {
   readonly token: () => string | undefined;
   readonly host?: string | undefined;
   readonly site?: string | undefined;
+  /** It runs inside a server, and is paused there. */
+  readonly isEmbedded?: boolean;
 }

@@ -9,6 +9,7 @@ import { SimulatedMachines } from '../drivers/simulated/machine-driver.ts';
 import type { InventoryName } from '../model.ts';
 import { HttpManagerLink, type ManagerLinkOptions } from './http-link.ts';
 import { HttpMachineLink } from './machine-link.ts';
+import { PauseGate, pausableClock, pausableLink, pausableMachineLink, pausableMachines } from './pause-gate.ts';
 import type { ManagerOptions } from './ports.ts';
 import { ManagerProgram } from './program.ts';
 
@@ -17,6 +18,8 @@ export interface StartManagerOptions extends ManagerOptions, ManagerLinkOptions 
   readonly random: () => number;
   readonly log: Log;
   readonly machines?: readonly MachineDriver[];
+  /** Halts it while it is closed. */
+  readonly pauseGate?: PauseGate;
 }
 
 export interface RunningManager {
@@ -31,13 +34,16 @@ export interface RunningManager {
 const MACHINE_TIMEOUT_MS = 5000;
 
 export function startManager(options: StartManagerOptions): RunningManager {
-  const { clock, random, log, machines = [], servers, token } = options;
+  const { random, log, machines = [], servers, token, pauseGate = new PauseGate() } = options;
+  const clock = pausableClock(options.clock, pauseGate);
   const link = new HttpManagerLink(options);
   const client = new ReplyClient({ ...options, timeoutMs: MACHINE_TIMEOUT_MS });
   const toMachines = new HttpMachineLink({ leader: new LeaderClient(servers, log), client, token });
-  const drivers = [new SimulatedMachines({ link: toMachines, clock }), ...machines];
+  const simulated = new SimulatedMachines({ link: pausableMachineLink(toMachines, pauseGate), clock });
+  const drivers = [simulated, ...machines.map((driver) => pausableMachines(driver, pauseGate))];
   const byName = new Map<InventoryName, MachineDriver>(drivers.map((driver) => [driver.name, driver]));
-  const program = new ManagerProgram({ link, clock, random, log, drivers: byName }, options);
+  const ports = { link: pausableLink(link, pauseGate), clock, random, log, drivers: byName };
+  const program = new ManagerProgram(ports, options);
   const stopping = new AbortController();
   const ended = program.run(stopping.signal).finally(() => {
     stopping.abort();
@@ -48,6 +54,7 @@ export function startManager(options: StartManagerOptions): RunningManager {
     mayAct: () => program.mayAct,
     ended,
     stop: async () => {
+      pauseGate.resume();
       stopping.abort();
       await ended;
     },

@@ -84,8 +84,13 @@ export class Tenure {
 
   async #register(): Promise<boolean> {
     const { link, log } = this.#ports;
-    const { name, holder, version, host, site } = this.#options;
-    const request = { holder, version, ...(host !== undefined && { host }), ...(site !== undefined && { site }) };
+    const { name, holder, version, host, site, isEmbedded } = this.#options;
+    const request = {
+      ...{ holder, version },
+      ...(host !== undefined && { host }),
+      ...(site !== undefined && { site }),
+      ...(isEmbedded === true && { embedded: true as const }),
+    };
     if ((await this.#call((to) => link.register(to, name, request))) !== 'answer') return false;
     log.info({ manager: name, leaseEpoch: this.#held?.leaseEpoch }, 'registered');
     return true;

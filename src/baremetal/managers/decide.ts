@@ -26,11 +26,12 @@ export interface RegisterManager extends ClaimedTenure, Command {
   readonly version: string;
   readonly host?: string | undefined;
   readonly site?: string | undefined;
+  readonly embedded?: true | undefined;
 }
 
 /** The lease was acquired before. One that asks again under the same lease finds itself registered. */
 export function registerManager(fleet: FleetReader, command: RegisterManager): Decision<Manager> {
-  const { manager, holder, leaseEpoch, version, by, nowMs } = command;
+  const { manager, holder, leaseEpoch, version, embedded, by, nowMs } = command;
   const id = managerId(manager);
   const known = fleet.get(MANAGER, id)?.doc;
   if (known !== undefined && known.leaseEpoch > leaseEpoch) return refuse(nameTaken(id));
@@ -42,6 +43,9 @@ export function registerManager(fleet: FleetReader, command: RegisterManager): D
   const doc: Manager = {
     ...(rest.draining !== undefined && { draining: rest.draining }),
     ...place,
+    ...(embedded === true && { embedded }),
+    // Of the process that was halted: another one is not.
+    ...(known?.paused !== undefined && known.holder === holder && { paused: known.paused }),
     ...{ name: id, version, state, holder, leaseEpoch },
     sinceMs: isNew || known === undefined ? nowMs : known.sinceMs,
     ...{ changedBy: by, changedAtMs: nowMs },
@@ -51,7 +55,7 @@ export function registerManager(fleet: FleetReader, command: RegisterManager): D
 }
 
 function isSameRegistration(one: Manager, other: Manager): boolean {
-  const fields = ['state', 'holder', 'leaseEpoch', 'version', 'host', 'site'] as const;
+  const fields = ['state', 'holder', 'leaseEpoch', 'version', 'host', 'site', 'embedded'] as const;
   return fields.every((field) => one[field] === other[field]);
 }
 

@@ -30,6 +30,7 @@ export const REGISTER_REQUEST = strictObject({
     Type.String({ maxLength: 200, description: 'the host that it runs on: scaling that in drains it first' }),
   ),
   site: Type.Optional(ID),
+  embedded: Type.Optional(Type.Literal(true, { description: 'it runs inside a server, which can pause it' })),
 });
 export type RegisterRequest = Static<typeof REGISTER_REQUEST>;
 

@@ -28,6 +28,7 @@ import { MANAGER_STATES, type Manager } from '../model.ts';
 import { MANAGER_REPRESENTATION } from '../representations.ts';
 import { forgetManager, managerId, type StoredManager } from './decide.ts';
 import { drainManager, undrainManager } from './drain.ts';
+import { pauseManager, resumeManager } from './pause.ts';
 import type { GatewayReply, ManagerCaller, ManagerGateway } from './gateway.ts';
 import {
   ACQUIRE_REQUEST,
@@ -66,6 +67,8 @@ export function managerRoutes(gateway: ManagerGateway): Route[] {
     showManager(),
     drainRoute(),
     undrainRoute(),
+    pauseRoute(),
+    resumeRoute(),
     forgetRoute(),
   ];
 }
@@ -252,6 +255,48 @@ function undrainRoute(): Route {
         target: { representation: MANAGER_REPRESENTATION, id },
         why: `undrain manager ${id}`,
         decide: (fleet) => undrainManager(fleet, command),
+        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
+      };
+    },
+  });
+}
+
+/** For trials: what the loss of a manager costs, and what comes of one that wakes, is seen without a second machine. */
+function pauseRoute(): Route {
+  return write({
+    ...BY_OPERATORS,
+    method: 'POST',
+    path: `${ONE}/pause`,
+    about:
+      'Halt a manager that runs inside a server, as SIGSTOP halts a process: its lease runs out, and it wakes with what it remembers',
+    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
+    handle: ({ params, caller }, { clock }) => {
+      const id = managerId(params.manager);
+      const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
+      return {
+        target: { representation: MANAGER_REPRESENTATION, id },
+        why: `pause manager ${id}`,
+        decide: (fleet) => pauseManager(fleet, command),
+        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
+      };
+    },
+  });
+}
+
+function resumeRoute(): Route {
+  return write({
+    ...BY_OPERATORS,
+    method: 'POST',
+    path: `${ONE}/resume`,
+    about: 'Let a manager that was paused go on',
+    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
+    handle: ({ params, caller }, { clock }) => {
+      const id = managerId(params.manager);
+      const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
+      return {
+        target: { representation: MANAGER_REPRESENTATION, id },
+        why: `resume manager ${id}`,
+        decide: (fleet) => resumeManager(fleet, command),
         answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
       };
     },

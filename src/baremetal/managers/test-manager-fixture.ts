@@ -5,6 +5,7 @@ import { NotHolder, StoreUnavailable } from '../../journal/index.ts';
 import { LinkDown, type Reply, type Session } from '../../link/index.ts';
 import { actOnMachine, readMachine } from '../drivers/simulated/act.ts';
 import { SimulatedMachines } from '../drivers/simulated/machine-driver.ts';
+import { PauseGate, pausableClock, pausableLink, pausableMachineLink } from '../manager/pause-gate.ts';
 import type { ManagerLink } from '../manager/ports.ts';
 import { ManagerProgram } from '../manager/program.ts';
 import type { GatewayReply, ManagerCommand, ManagerGateway } from './gateway.ts';
@@ -109,45 +110,30 @@ export class TestManager {
   readonly #plane: ManagedPlane;
   readonly #stopping = new AbortController();
   readonly #ended: Promise<void>;
-  /** What it waits for while it is paused; of a killed one nothing ever comes. */
-  #gate: Promise<unknown> = Promise.resolve();
-  #resume: () => void = () => undefined;
+  /** Closed for ever once it is killed. */
+  readonly #gate = new PauseGate();
+  #isKilled = false;
   #isCut = false;
 
   constructor(plane: ManagedPlane, options: TestManagerOptions) {
     this.#plane = plane;
     this.name = options.name;
     this.holder = options.holder;
-    const link = this.#wrap(new PlaneLink(plane));
-    const clock = {
-      nowMs: () => plane.clock.nowMs(),
-      sleep: (ms: number, signal?: AbortSignal) => this.#whenAwake(plane.clock.sleep(ms, signal)),
-      turn: () => this.#whenAwake(plane.clock.turn()),
-    };
-    const machines = new SimulatedMachines({ clock, link: this.#machineLink() });
+    const link = pausableLink(this.#cuttable(new PlaneLink(plane)), this.#gate);
+    const clock = pausableClock(plane.clock, this.#gate);
+    const machines = new SimulatedMachines({ clock, link: pausableMachineLink(this.#machineLink(), this.#gate) });
     const ports = { link, clock, random: () => 0.5, log: SILENT, drivers: new Map([['simulated' as const, machines]]) };
     const more = { version: '1.0.0', token: () => 'token' };
     this.program = new ManagerProgram(ports, { ...options, ...more });
     this.#ended = this.program.run(this.#stopping.signal);
   }
 
-  async #whenAwake<T>(call: Promise<T>): Promise<T> {
-    const settled = await call.then(
-      (value) => ({ value }),
-      (error: unknown) => ({ error }),
-    );
-    await this.#gate;
-    if ('error' in settled) throw settled.error;
-    return settled.value;
-  }
-
-  #wrap(link: PlaneLink): ManagerLink {
+  #cuttable(link: PlaneLink): ManagerLink {
     const call =
       <R extends unknown[], A>(one: (...args: R) => Promise<A>) =>
       async (...args: R): Promise<A> => {
-        await this.#gate;
         if (this.#isCut) throw new LinkDown('cut off');
-        return this.#whenAwake(one(...args));
+        return one(...args);
       };
     const { register, renew, release, acquire, tasks, answer, reserve } = link;
     return {
@@ -160,19 +146,17 @@ export class TestManager {
     const plane = this.#plane;
     return {
       act: async (call) => {
-        await this.#gate;
         if (this.#isCut || !plane.hasHolder) return { kind: 'away' };
         const isLeaseLive = plane.holder.leases.isLive;
         const command = { call, note: plane.id('call'), nowMs: plane.clock.nowMs() };
         const deny: Parameters<typeof actOnMachine>[2] = (fleet, { manager, node: id, nodeEpoch, instance }) =>
           denyUnlessManages(fleet, { manager, node: id, nodeEpoch, instance, isLeaseLive });
-        const said = await this.#whenAwake(plane.submit((fleet) => actOnMachine(fleet, command, deny)));
+        const said = await plane.submit((fleet) => actOnMachine(fleet, command, deny));
         if (said.kind === 'lost') return { kind: 'away' };
         if (said.kind === 'outcome') return said;
         return { kind: 'refused', code: said.refusal.code, message: said.refusal.message };
       },
       inspect: async (id) => {
-        await this.#gate;
         if (this.#isCut || !plane.hasHolder) return undefined;
         return readMachine(plane.fleet, id, plane.clock.nowMs());
       },
@@ -181,18 +165,17 @@ export class TestManager {
 
   /** Nothing moves any more, as with SIGSTOP. */
   pause(): void {
-    const gate = Promise.withResolvers<undefined>();
-    this.#gate = gate.promise;
-    this.#resume = () => gate.resolve(undefined);
+    this.#gate.pause();
   }
 
   resume(): void {
-    this.#resume();
+    if (!this.#isKilled) this.#gate.resume();
   }
 
   /** As with SIGKILL. */
   kill(): void {
-    this.#gate = Promise.withResolvers<undefined>().promise;
+    this.#isKilled = true;
+    this.#gate.pause();
   }
 
   cut(): void {

@@ -30,6 +30,7 @@ const MANAGERS: ResourceSpec<Manager> = {
     { title: 'free', of: (one) => one.free, align: 'right' },
     { title: 'total', of: (one) => one.total, align: 'right' },
     { title: 'version', of: (one) => one.version },
+    { title: 'note', of: (one) => (one.paused === undefined ? undefined : 'paused') },
   ],
   facts,
 };
@@ -41,6 +42,8 @@ function facts(one: Manager, nowMs: number): Facts {
     ['State', `${one.state}, since ${relativeTime(one.sinceMs, nowMs)}`],
     ['Drain', draining && `asked for by ${draining.by} ${relativeTime(draining.atMs, nowMs)}`],
     ['Empty', draining?.emptyAtMs === undefined ? undefined : `since ${relativeTime(draining.emptyAtMs, nowMs)}`],
+    ['Paused', one.paused && `by ${one.paused.by} ${relativeTime(one.paused.atMs, nowMs)}`],
+    ['Runs', one.embedded === true ? 'inside a server' : 'as a program of its own'],
     ['Host', one.host],
     ['Site', one.site],
     ['Nodes', `${one.usedHere ?? 0} of its own; ${one.free ?? 0} free of ${one.total ?? 0} in all`],
@@ -66,6 +69,8 @@ export function managerCommands(cli: Cli): Command {
     showCommand(cli, MANAGERS),
     drainManager(cli),
     undrainManager(cli),
+    pauseManager(cli),
+    resumeManager(cli),
     forgetManager(cli),
   );
 }
@@ -99,6 +104,30 @@ function undrainManager(cli: Cli): Command {
     await session.reportDone(one, `Manager ${one.name} takes nodes again.`);
     return undefined;
   });
+}
+
+function pauseManager(cli: Cli): Command {
+  const command = new Command('pause')
+    .description('Halt managers that run inside a server, to see what the loss of one costs')
+    .argument('<names...>');
+  addExamples(command, ['the others take its nodes over within 20 seconds', 'muster baremetal managers pause m1']);
+  return withAction(cli, command, (session, { args }) =>
+    forEachName(session, args, async (name) => {
+      const value = await session.client.write<Manager>('POST', `${resourcePath(MANAGERS, name)}/pause`);
+      return { value, sentence: `Manager ${name} is paused: it renews nothing and acts on nothing.` };
+    }),
+  );
+}
+
+function resumeManager(cli: Cli): Command {
+  const command = new Command('resume').description('Let managers that were paused go on').argument('<names...>');
+  addExamples(command, ['one that was paused', 'muster baremetal managers resume m1']);
+  return withAction(cli, command, (session, { args }) =>
+    forEachName(session, args, async (name) => {
+      const value = await session.client.write<Manager>('POST', `${resourcePath(MANAGERS, name)}/resume`);
+      return { value, sentence: `Manager ${name} goes on.` };
+    }),
+  );
 }
 
 function forgetManager(cli: Cli): Command {

@@ -484,6 +484,8 @@ export interface Manager {
     readonly host?: string;
     readonly emptyAtMs?: number;
   };
+  readonly embedded?: true;
+  readonly paused?: { readonly by: string; readonly atMs: number };
   readonly holder: string;
   readonly leaseEpoch: number;
   readonly sinceMs: number;

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
+import { PauseGate, pausableClock } from './pause-gate.ts';
+
+/** Lets everything that can go on do so. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+}
+
+describe('a manager that is paused', () => {
+  test('begins no call', async () => {
+    const gate = new PauseGate();
+    const events: string[] = [];
+    gate.pause();
+    void gate.pass(async () => void events.push('called'));
+    await settle();
+    expect(events).toEqual([]);
+    gate.resume();
+    await settle();
+    expect(events).toEqual(['called']);
+  });
+
+  test.each(['an answer', 'a failure'])('hears %s when it wakes, of what was under way', async (what) => {
+    const gate = new PauseGate();
+    const call = Promise.withResolvers<string>();
+    const heard: string[] = [];
+    const told = gate.pass(() => call.promise);
+    void told.then(
+      (answer) => heard.push(answer),
+      (error: unknown) => heard.push(String(error)),
+    );
+    await settle();
+    gate.pause();
+    if (what === 'an answer') call.resolve(what);
+    else call.reject(what);
+    await settle();
+    expect(heard).toEqual([]);
+    gate.resume();
+    await settle();
+    expect(heard).toEqual([what]);
+  });
+
+  test('is paused again before it has moved', async () => {
+    const gate = new PauseGate();
+    const events: string[] = [];
+    gate.pause();
+    void gate.pass(async () => void events.push('called'));
+    await settle();
+    gate.resume();
+    gate.pause();
+    await settle();
+    expect(events).toEqual([]);
+  });
+
+  test('sleeps on, while time passes', async () => {
+    const clock = new VirtualClock();
+    const gate = new PauseGate();
+    const own = pausableClock(clock, gate);
+    let isAwake = false;
+    void own.sleep(1000).then(() => (isAwake = true));
+    await settle();
+    gate.pause();
+    await clock.pass(5000);
+    expect([isAwake, own.nowMs() - clock.nowMs()]).toEqual([false, 0]);
+    gate.resume();
+    await clock.pass(0);
+    expect(isAwake).toBe(true);
+  });
+});
