@@ -49,10 +49,13 @@ export function disconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstan
   return portsOf(fleet, doc).flatMap((port) => troubleOf(fleet, port, doc.host ?? '') ?? []);
 }
 
-/** The same for an active instance on a host; an open operation reports on its ports itself. */
+/** An active instance on a host: an open operation reports on the ports of others itself. */
+export function isAtRest({ doc: { state, builder } }: Pick<StoredInstance, 'doc'>): boolean {
+  return state === 'active' && builder === undefined;
+}
+
 export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
-  const { state, builder } = instance.doc;
-  return state === 'active' && builder === undefined ? disconnectedPorts(fleet, instance) : [];
+  return isAtRest(instance) ? disconnectedPorts(fleet, instance) : [];
 }
 
 /** In the names of reconnecting operations, so that an item is known by its operation's name. */

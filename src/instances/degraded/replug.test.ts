@@ -46,6 +46,35 @@ test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the
   expect([...said]).toContain('The network reported that the host could not plug the port.');
 });
 
+async function report(world: World, name: 'plugged' | 'unplugged', serial: number, port = 'web-p0'): Promise<void> {
+  await world.commit((fleet) => recordNetworkEvents(fleet, { events: [{ port, name, serial }], nowMs: world.nowMs }));
+}
+
+test('never: a late report of the binding that was replaced makes an instance count as connected', async () => {
+  const world = await startActive('simulated');
+  const before = world.port('web-p0')?.binding?.serial ?? 0;
+  world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
+  await unplug(world);
+  while (world.replug('web')?.reason?.code !== 'not-connected') await world.tick();
+  await report(world, 'plugged', before);
+  await ticks(world, 5);
+  // The back end has bound it to no host.
+  expect(world.degraded('web')).toEqual(['web-p0: unbound']);
+  world.network.faults.disarm();
+  await world.settle();
+  expect(world.degraded('web')).toEqual([]);
+  expect(world.network.port('web-p0')?.binding).toMatchObject({ host: 'h2', type: 'simulated' });
+});
+
+test('never: a late report ends the wait for the answer to an order that replaces what it is of', async () => {
+  const world = await startActive('simulated');
+  const before = world.port('web-p0')?.binding?.serial ?? 0;
+  await unplug(world);
+  while (world.replug('web')?.step !== 'bind') await world.tick();
+  await report(world, 'plugged', before);
+  expect(world.degraded('web')).toEqual(['web-p0: not-plugged']);
+});
+
 test('a-host-that-is-silent-is-waited-for, and-nothing-is-ordered-for-it', async () => {
   const world = await startActive('simulated');
   await world.disconnectHost('h2');

@@ -6,8 +6,11 @@ import {
   bindPorts,
   nicRequirementsOf,
   PORT,
+  unbindPort,
   undeliveredReason,
   type PoolKey,
+  type Port,
+  type PortAnswer,
   type StoredPort,
 } from '../../network/index.ts';
 import {
@@ -27,7 +30,7 @@ import {
 } from '../../operations/index.ts';
 import { recordBoundPorts } from '../build/back-end-answers.ts';
 import { itemsOfEvent, NO_DEADLINE_MS } from '../delete/clean.ts';
-import { degradedPorts, REPLUG_PREFIX, type DisconnectedPort } from './degraded.ts';
+import { degradedPorts, isAtRest, REPLUG_PREFIX, type DisconnectedPort } from './degraded.ts';
 import { FAULTS, toFaultCode } from '../faults.ts';
 import { gatesOf, currentPathOf } from '../gates.ts';
 import { commonSiteOf } from '../scope.ts';
@@ -81,12 +84,16 @@ interface ReplugContext {
   readonly nowMs: number;
 }
 
-/** The ports to connect; undefined when there are none, or another operation does it. */
+/**
+ * The ports to connect; undefined when there are none, or another operation does it. The answer to an order is waited for even when its ports are
+ * connected by now: it says how they are bound.
+ */
 function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): ReplugContext | undefined {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
-  if (instance === undefined) return undefined;
+  if (instance === undefined || !isAtRest(instance)) return undefined;
   const disconnected = degradedPorts(fleet, instance);
-  return disconnected.length === 0 ? undefined : { fleet, item, instance, disconnected, nowMs };
+  const isAnswered = item.doc.step !== 'bind' || orderedPorts(fleet, item) === undefined;
+  return disconnected.length === 0 && isAnswered ? undefined : { fleet, item, instance, disconnected, nowMs };
 }
 
 function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
@@ -116,6 +123,16 @@ function retryNotConnected(look: ReplugContext, fault: string, text?: string): R
   return retryLater(look, { code: 'not-connected', fault, message: shortenText(message, 300) });
 }
 
+/** The back end says that it has bound some of the ports to no host: that is what they are from now on. */
+function retryUnbound(look: ReplugContext, answers: readonly PortAnswer[], worst: PortAnswer): RecordStep {
+  const { fleet, item, nowMs } = look;
+  const refused = new Set(answers.flatMap(({ port, outcome }) => (outcome === 'binding-failed' ? [port] : [])));
+  const ports = (orderedPorts(fleet, item) ?? []).filter(({ id, doc }) => refused.has(id) && doc.binding !== undefined);
+  const changes = ports.map(({ id, doc }) => put(PORT, id, unbindPort(doc, { by: REPLUGGER, nowMs })));
+  const retry = retryNotConnected(look, toFaultCode(worst.outcome), worst.text);
+  return { ...retry, changes, expects: ports.map((port) => expectUnchanged(PORT, port)) };
+}
+
 /** Binds the ports in the journal, and gives out the serials under which back ends bind the others. */
 function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): RecordStep {
   const look = loadContext(fleet, item, nowMs);
@@ -137,13 +154,22 @@ function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): Recor
   const outside = ports.filter((port) => !isInline(fleet, port.doc));
   const changes = [
     ...bound.ports.map(({ id, doc }) => put(PORT, id, doc)),
-    ...outside.map(({ id, doc }) => put(PORT, id, { ...doc, serial: doc.serial + 1 })),
+    ...outside.map(({ id, doc }) => put(PORT, id, orderedAgain(doc, host))),
   ];
   const expects = [expectUnchanged(INSTANCE, instance)];
   if (outside.length === 0) return record(item, { ...runningProgress(item), step: 'plug' }, { changes, expects });
   const orders = outside.map(({ id, doc }) => `${id}:${doc.serial + 1}`);
   const reason = { code: 'ports-bound-again', instance: instance.id, host, orders };
   return record(item, { ...runningProgress(item), step: 'bind', reason }, { changes, expects });
+}
+
+/**
+ * The order replaces the binding at the back end, whatever becomes of it there: what is reported of the binding under its former serial, however late, does
+ * not count any more.
+ */
+function orderedAgain({ binding, ...port }: Port, host: string): Port {
+  const serial = port.serial + 1;
+  return { ...port, serial, ...(binding && { binding: binding.host === host ? { ...binding, serial } : binding }) };
 }
 
 /** Steps of one try count as one attempt: the backoff to the next grows with the tries. */
@@ -173,7 +199,7 @@ function reachablePoolOf(fleet: FleetReader, { doc }: StoredPort, instance: Inst
 }
 
 /** The ports whose given serials are still the last. */
-function orderedPorts({ fleet, item }: ReplugContext): StoredPort[] | undefined {
+function orderedPorts(fleet: FleetReader, item: StoredItem): StoredPort[] | undefined {
   const orders = item.doc.reason?.['orders'];
   const all = Array.isArray(orders) ? orders.map(String) : [];
   const ports = all.flatMap((order) => {
@@ -199,7 +225,7 @@ function composePlacedInstance({
 
 function planBind(look: ReplugContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
-  const ports = orderedPorts(look);
+  const ports = orderedPorts(fleet, item);
   if (ports === undefined) return [retryLater(look, { code: 'not-connected', fault: 'superseded' })];
   const built = composePlacedInstance(look);
   const order = composeBindOrder(fleet, { instance: built, host: instance.doc.host ?? '', pools: built.pools }, ports);
@@ -218,8 +244,8 @@ function handleBindOutcome(fleet: FleetReader, item: StoredItem, outcome: Action
     const why = undeliveredReason(outcome);
     return why === undefined ? retryNotConnected(look, 'back-end-unavailable', worst?.text) : retryLater(look, why);
   }
-  if (worst !== undefined) return retryNotConnected(look, toFaultCode(worst.outcome), worst.text);
-  const ports = orderedPorts(look);
+  if (worst !== undefined) return retryUnbound(look, answers, worst);
+  const ports = orderedPorts(fleet, item);
   if (ports === undefined) return retryLater(look, { code: 'not-connected', fault: 'superseded' });
   if (ports.some((port) => reachablePoolOf(fleet, port, look.instance.doc) === undefined))
     return retryNotConnected(look, 'mapping-gone');
