@@ -14,6 +14,7 @@ export const EXPECTED_MARKS: readonly string[] = [
   'journal-pipelined',
   'journal-in-doubt-resolved',
   'journal-in-doubt-rejected',
+  'journal-in-doubt-unwritten',
   'journal-pipelined-dropped-failed',
   'journal-pipelined-dropped-head',
   'journal-pipelined-dropped-lease',

@@ -1,4 +1,4 @@
-import { listenToMarks } from '../fleet/index.ts';
+import { listenToMarks, type Refusal } from '../fleet/index.ts';
 import { describe, expect, it, vi } from 'vitest';
 import {
   commitsOn,
@@ -14,9 +14,17 @@ import {
 } from './journal-fixture.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import { MemoryStore } from './memory-store.ts';
-import { NotHolder } from './request.ts';
+import { NotHolder, type Request } from './request.ts';
 import { StoreUnavailable, type WriteAnswer } from './store.ts';
 import type { WatchEvent } from './watch.ts';
+
+const EXPIRED: Refusal = { kind: 'forbidden', code: 'expired', message: 'The token has expired.' };
+
+/** Its token has expired when it is decided a second time. */
+function writeOnce(id: string): Request<string> {
+  let tries = 0;
+  return { ...write(id), authorize: () => ((tries += 1) > 1 ? EXPIRED : undefined) };
+}
 
 describe('a write whose answer was lost', () => {
   it.each<[string, Fate[]]>([
@@ -51,6 +59,30 @@ describe('a write whose answer was lost', () => {
     await expect(later).rejects.toMatchObject({ code: 'store-unavailable', outcome: 'failed' });
     expect(commitsOn(disk)).toEqual([]);
     await expect(journal.submit(write('c'))).resolves.toMatchObject({ kind: 'accepted', revision: 1 });
+  });
+
+  it.each<[string, Fate]>([
+    ['written late', 'unknown-late'],
+    ['lost', 'unknown-lost'],
+  ])('%s: never answered as refused while the journal ends where it may still be written', async (_name, fate) => {
+    const { journal, store } = await makeRig();
+    store.fates.push(fate);
+    await expect(journal.submit(writeOnce('a'))).rejects.toMatchObject({ outcome: 'unknown' });
+    await expect(journal.submit(write('b'))).resolves.toMatchObject({ kind: 'accepted' });
+    expect(store.groups).toHaveLength(fate === 'unknown-late' ? 3 : 2);
+  });
+
+  it('is answered as refused once another commit keeps it out', async () => {
+    const { journal, store, disk } = await makeRig();
+    store.fates.push('unknown-lost');
+    const release = store.hold();
+    const first = journal.submit(writeOnce('a'));
+    await vi.waitUntil(() => store.groups.length === 1);
+    const second = journal.submit(write('b'));
+    release();
+    await expect(first).resolves.toMatchObject({ kind: 'refused', refusal: EXPIRED });
+    await expect(second).resolves.toMatchObject({ kind: 'accepted' });
+    expect(commitsOn(disk)).toEqual(['1 writer of b']);
   });
 
   it('is not done twice when the fleet was loaded anew meanwhile', async () => {

@@ -250,7 +250,10 @@ export class Journal {
       this.#announce(commit, applied[kept] ?? []);
       kept += 1;
     }
-    for (const decided of group.decided) this.#waiting.settle(decided);
+    for (const decided of group.decided) {
+      if (kept > 0) this.#waiting.settle(decided);
+      else this.#waiting.settleUnwritten(decided, group.head);
+    }
     if (kept > 0) this.#tail.wake();
   }
 

@@ -165,7 +165,7 @@ export class Pipeline {
     if (this.#next !== undefined) mark(`journal-pipelined-dropped-${failureName(answer)}`);
     const { waiting } = this.#options;
     this.#drop(group);
-    if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.markInDoubt(group.decided);
+    if (answer.kind === 'unavailable' && answer.outcome === 'unknown') waiting.markInDoubt(group.decided, group.head);
     waiting.putBack(group.requests);
   }
 

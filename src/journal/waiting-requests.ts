@@ -4,9 +4,14 @@ import { mark } from '../fleet/index.ts';
 import type { DecidedRequest, PendingRequest } from './decided-group.ts';
 import { StoreUnavailable } from './store.ts';
 
+interface Doubt extends Pick<DecidedRequest, 'pending' | 'settle'> {
+  /** The head that its group expected: it can still be written for as long as the journal ends there. */
+  readonly head: number;
+}
+
 export class WaitingRequests {
   /** By the id of the commit whose answer was lost: if it turns up in the journal, its request is answered by it. */
-  readonly #inDoubt = new Map<string, Pick<DecidedRequest, 'pending' | 'settle'>>();
+  readonly #inDoubt = new Map<string, Doubt>();
   #queue: PendingRequest[] = [];
   #arrived: (() => void) | undefined;
 
@@ -45,10 +50,24 @@ export class WaitingRequests {
   }
 
   /** The answer to these was lost. */
-  markInDoubt(decided: readonly DecidedRequest[]): void {
+  markInDoubt(decided: readonly DecidedRequest[], head: number): void {
     for (const { pending, settle, commit } of decided) {
-      if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle });
+      if (commit !== undefined) this.#inDoubt.set(commit.id, { pending, settle, head });
     }
+  }
+
+  /**
+   * Answers of a group that had nothing to write, at the head where the journal still ends. A refusal then says nothing of an earlier write of the same
+   * request that is still on its way: nothing has come in between that would keep it out.
+   */
+  settleUnwritten(decided: Pick<DecidedRequest, 'pending' | 'settle'>, head: number): void {
+    const isInDoubt = [...this.#inDoubt.values()].some(
+      (doubt) => doubt.pending === decided.pending && doubt.head === head,
+    );
+    if (!isInDoubt) return this.settle(decided);
+    mark('journal-in-doubt-unwritten');
+    this.#forgetDoubt(decided.pending);
+    decided.pending.reject(unknownOutcome(new Error('the repetition of the request had nothing to write')));
   }
 
   settle({ pending, settle }: Pick<DecidedRequest, 'pending' | 'settle'>): void {
