@@ -1,6 +1,8 @@
 // The guards that the fixed seeds must hit. A guard that is never hit is not tested: the run fails.
 
 export const EXPECTED_MARKS: readonly string[] = [
+  'action-aborted-deadline-passed',
+  'action-aborted-lease-lost',
   'agent-follows-holder',
   'agent-refuses-old-view',
   'caller-denied-in-commit',
@@ -32,6 +34,7 @@ export const EXPECTED_MARKS: readonly string[] = [
 
 /** The guards for the world with instances. */
 export const INSTANCE_MARKS: readonly string[] = [
+  'action-aborted-operation-cancelled',
   'address-reassigned',
   'agent-too-old-for-task',
   'back-end-order-retried',

@@ -119,8 +119,9 @@ export class NetworkPort implements NetworkBackEnd {
     { leaseEpoch, deadlineAtMs }: BackEndFence,
     ask: (backEnd: NetworkBackEnd, fence: BackEndFence) => Promise<OrderResult>,
   ): Promise<OrderResult> {
-    // Clocks differ: the wire carries the time left, counted from when it was sent.
-    const until = { leaseEpoch, deadlineAtMs: deadlineAtMs - this.#program.skewMs };
+    // Clocks differ: the wire carries the time left, counted from when it was sent. What is on the wire is not called back.
+    const { signal } = new AbortController();
+    const until = { leaseEpoch, deadlineAtMs: deadlineAtMs - this.#program.skewMs, signal };
     return this.#calls.exchange(`${op} ${instance}`, () => ask(this.#world.network.backEnd, until));
   }
 }

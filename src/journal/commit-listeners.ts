@@ -1,4 +1,4 @@
-// Who is told what a journal has made durable: of each commit, of a fleet that was loaded anew, of the newest position. A listener that
+// Who is told what a journal has made durable: of each commit, of a fleet that was loaded anew, of the newest position; and that it decides no more. A listener that
 // fails must not keep others from being told, nor callers from being answered.
 import type { AppliedChange } from '../fleet/index.ts';
 import type { Commit } from './request.ts';
@@ -22,6 +22,7 @@ export class CommitListeners {
   readonly #options: CommitListenersOptions;
   readonly #ofCommits = new Set<CommitListener>();
   readonly #ofRebuilds = new Set<() => void>();
+  readonly #ofStepDowns = new Set<() => void>();
 
   constructor(options: CommitListenersOptions) {
     this.#options = options;
@@ -35,6 +36,15 @@ export class CommitListeners {
   onRebuilt(listener: () => void): () => void {
     this.#ofRebuilds.add(listener);
     return () => this.#ofRebuilds.delete(listener);
+  }
+
+  onStepDown(listener: () => void): () => void {
+    this.#ofStepDowns.add(listener);
+    return () => this.#ofStepDowns.delete(listener);
+  }
+
+  announceStepDown(): void {
+    for (const listener of this.#ofStepDowns) this.notify(listener);
   }
 
   announce(commit: Commit, applied: readonly AppliedChange[]): void {

@@ -142,6 +142,7 @@ export class Journal {
     this.#followedClock.clear();
     this.#pipeline.requeueNext();
     this.#waiting.rejectAll(new NotHolder());
+    this.#listeners.announceStepDown();
   }
 
   onCommit(listener: CommitListener): () => void {
@@ -151,6 +152,11 @@ export class Journal {
   /** Called when the fleet was replaced as a whole: what is derived from it has to be rebuilt. */
   onRebuilt(listener: () => void): () => void {
     return this.#listeners.onRebuilt(listener);
+  }
+
+  /** Called when this server has lost the lease, or given it back. */
+  onStepDown(listener: () => void): () => void {
+    return this.#listeners.onStepDown(listener);
   }
 
   /** Decides a request and makes it durable. Rejects with `NotHolder` or `StoreUnavailable`. */

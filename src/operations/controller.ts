@@ -5,17 +5,10 @@ import { mark, type FleetReader } from '../fleet/index.ts';
 import { isJournalAway, LeaseHolderLoop, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
 import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
-import type {
-  ActionOutcome,
-  DecideStep,
-  Driver,
-  PlannedStep,
-  OperationKind,
-  RecordStep,
-  StoredOperation,
-} from './kind.ts';
+import type { DecideStep, Driver, PlannedStep, OperationKind, RecordStep, StoredOperation } from './kind.ts';
 import { ITEM, OPERATION, UNFINISHED_OPERATIONS } from './model.ts';
 import { planOperation, type DueOperation, type Finish } from './plan.ts';
+import { RunningActions } from './running-actions.ts';
 import { shortenText } from './short-text.ts';
 import { WokenItems } from './woken-items.ts';
 
@@ -44,6 +37,7 @@ export class OperationsController {
   readonly #loop: LeaseHolderLoop;
   readonly #woken: WokenItems;
   readonly #concurrency = new DriverConcurrency();
+  readonly #running: RunningActions;
   /** Items whose driver knows of a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
   readonly #stale = new Set<string>();
   #scanAtMs = 0;
@@ -64,6 +58,7 @@ export class OperationsController {
       runsAsFollower: true,
       subscribe: () => options.journal.onCommit(({ applied }) => this.#woken.wakeFor(options.journal.fleet, applied)),
     });
+    this.#running = new RunningActions(options);
     this.#woken = new WokenItems(options.kinds.values(), () => this.#loop.wake());
   }
 
@@ -225,8 +220,10 @@ export class OperationsController {
     try {
       if (driver === undefined) throw new Error(`no driver "${step.action.driver}"`);
       const { deadlineAtMs } = operation.doc;
-      const fence = { leaseEpoch, operation: operation.id, deadlineAtMs };
-      const outcome = await this.#raceDeadline(driver.carryOut(step.action, fence), deadlineAtMs);
+      const limits = { leaseEpoch, operation: operation.id, deadlineAtMs };
+      const outcome = await this.#running.run(limits, (fence) => driver.carryOut(step.action, fence));
+      // Cancelled, or decided by another server: planned again, where this server still plans.
+      if (outcome.kind === 'aborted') return true;
       if (outcome.kind === 'stale') {
         this.#stale.add(step.item);
         return false;
@@ -248,19 +245,6 @@ export class OperationsController {
       // Drivers answer with failures; what they throw is a bug, and so is a fault in the kind's reading of the answer.
       await this.#stop(operation, error);
       return false;
-    }
-  }
-
-  /** A driver that never answers does not block its item for ever: the wait ends at the deadline. */
-  async #raceDeadline(answer: Promise<ActionOutcome>, deadlineAtMs: number): Promise<ActionOutcome> {
-    const { clock } = this.#options;
-    const answered = new AbortController();
-    const patience = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + 1, answered.signal);
-    const silent: ActionOutcome = { kind: 'failed', reason: { code: 'driver-silent' } };
-    try {
-      return await Promise.race([answer, patience.then(() => silent)]);
-    } finally {
-      answered.abort();
     }
   }
 

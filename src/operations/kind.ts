@@ -41,6 +41,11 @@ export interface ActionFence {
   readonly leaseEpoch: number;
   readonly operation: string;
   readonly deadlineAtMs: number;
+  /**
+   * Aborted at the deadline, when the lease is lost, and when the operation is cancelled; its reason says which (`ActionAborted`). Nothing is begun
+   * after it, and what waits ends: the answer is not for anybody any more. Each action has its own, which lasts as long as the action does.
+   */
+  readonly signal: AbortSignal;
 }
 
 export type ActionOutcome =

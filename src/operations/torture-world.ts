@@ -1,11 +1,12 @@
 // The world of the torture kit: a real journal and the real engine on a memory disk, one incarnation of a server after
 // the other, and a store whose n-th call can be made to fail or to be the last thing the server does.
-import { Registry, type Change, type FleetReader, type Model } from '../fleet/index.ts';
+import { idOf, Registry, type Change, type FleetReader, type Model } from '../fleet/index.ts';
 import { Journal, StoreUnavailable, type Clock, type Request, type Store } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import { OperationsController } from './controller.ts';
-import type { Driver, OperationKind } from './kind.ts';
-import { operationsModel, type OperationId } from './model.ts';
+import { cancelOperation } from './decide.ts';
+import type { ActionFence, ActionOutcome, Driver, OperationKind } from './kind.ts';
+import { OPERATION, operationsModel, type OperationId } from './model.ts';
 
 /** An operation kind on the rack: how it starts, what the rest of the world does meanwhile, what must be true after. */
 export interface TortureSubject {
@@ -27,7 +28,17 @@ export type Fault =
   | { readonly kind: 'none' }
   /** The server dies at this port call: before it takes effect, or after that and before its answer. */
   | { readonly kind: 'crash'; readonly at: number; readonly effect: 'before' | 'after' }
-  | { readonly kind: 'fail'; readonly at: number; readonly outcome: 'failed' | 'unknown-written' | 'unknown-lost' };
+  | { readonly kind: 'fail'; readonly at: number; readonly outcome: 'failed' | 'unknown-written' | 'unknown-lost' }
+  /** While the driver has its n-th action, before or after its effect, the lease is lost and won again, or the operation is cancelled. */
+  | {
+      readonly kind: 'abort';
+      readonly at: number;
+      readonly effect: 'before' | 'after';
+      readonly cause: 'lease-lost' | 'operation-cancelled';
+    };
+
+/** The operation that is tortured. */
+export const TORTURED = idOf(OPERATION, 'op-torture');
 
 const PATIENCE_MS = 60_000;
 
@@ -60,6 +71,10 @@ export class TortureWorld {
   readonly #drivers: ReadonlyMap<string, Driver>;
   portCalls = 0;
   commits = 0;
+  driverCalls = 0;
+  /** What the planted abort told the driver. */
+  abortedWith: unknown;
+  #disturb: (cause: 'lease-lost' | 'operation-cancelled') => Promise<void> = async () => undefined;
   #ids = 0;
   #died: () => void = () => undefined;
 
@@ -80,6 +95,7 @@ export class TortureWorld {
     const answer = await new MemoryStore(this.#disk).acquireLease({ ...LEASE, holder: `server-${this.#ids}` });
     if (answer.kind !== 'held') throw new Error('the lease of a dead server did not run out');
     await journal.lead({ lease: LEASE.name, epoch: answer.lease.epoch });
+    this.#disturb = (cause) => (cause === 'lease-lost' ? this.#loseLease(journal) : this.cancel(journal, TORTURED));
     journal.onCommit(({ applied }) => {
       this.commits += 1;
       for (const invariant of this.#registry.invariants) {
@@ -97,6 +113,23 @@ export class TortureWorld {
       log,
     });
     return { journal, controller, died };
+  }
+
+  /** Another server has it for a moment. */
+  async #loseLease(journal: Journal): Promise<void> {
+    journal.stepDown();
+    const store = new MemoryStore(this.#disk);
+    const held = await store.readLease(LEASE.name);
+    if (held !== undefined) await store.releaseLease(LEASE.name, held.epoch);
+    const answer = await store.acquireLease({ ...LEASE, holder: `server-${this.#ids}-again` });
+    if (answer.kind !== 'held') throw new Error('a lease that was given back is not free');
+    await journal.lead({ lease: LEASE.name, epoch: answer.lease.epoch });
+  }
+
+  async cancel(journal: Journal, operation: OperationId): Promise<void> {
+    const kinds = new Map([[this.subject.kind.name, this.subject.kind]]);
+    const nowMs = this.clock.nowMs();
+    await journal.submit({ by: 'torture', decide: (fleet) => cancelOperation(fleet, { id: operation, kinds, nowMs }) });
   }
 
   #idPort(): { next: (prefix: string) => string; secret: () => string } {
@@ -119,7 +152,7 @@ export class TortureWorld {
         {
           carryOut: async (action, fence) => {
             try {
-              return await this.#port(() => driver.carryOut(action, fence));
+              return await this.#port(() => this.#carryOut(() => driver.carryOut(action, fence), fence));
             } catch (error) {
               if (!(error instanceof StoreUnavailable)) throw error;
               return { kind: 'failed', reason: { code: 'driver-failed' } };
@@ -130,10 +163,20 @@ export class TortureWorld {
     );
   }
 
+  async #carryOut(act: () => Promise<ActionOutcome>, { signal }: ActionFence): Promise<ActionOutcome> {
+    this.driverCalls += 1;
+    const fault = this.#fault;
+    if (fault.kind !== 'abort' || fault.at !== this.driverCalls) return act();
+    const outcome = fault.effect === 'after' ? await act() : undefined;
+    await this.#disturb(fault.cause);
+    this.abortedWith = signal.reason;
+    return outcome ?? act();
+  }
+
   async #port<T>(effect: () => Promise<T>): Promise<T> {
     this.portCalls += 1;
     const fault = this.#fault;
-    if (fault.kind === 'none' || fault.at !== this.portCalls) return effect();
+    if (fault.kind === 'none' || fault.kind === 'abort' || fault.at !== this.portCalls) return effect();
     if (fault.kind === 'crash') {
       if (fault.effect === 'after') await effect();
       this.#died();

@@ -1,14 +1,12 @@
 // The torture kit, generic over operation kinds: each step twice, a failure at each step, a crash at each port call,
 // a cancel at each step. Whatever happens, the operation ends where it would have ended.
 import { describe, expect, test } from 'vitest';
-import { idOf, type FleetReader } from '../fleet/index.ts';
+import type { FleetReader } from '../fleet/index.ts';
 import type { Journal } from '../journal/index.ts';
-import { cancelOperation } from './decide.ts';
 import type { Driver, OperationKind } from './kind.ts';
 import { countsOf, isUnfinished, OPERATION } from './model.ts';
-import { TortureWorld, type Fault, type TortureSubject } from './torture-world.ts';
+import { TORTURED, TortureWorld, type Fault, type TortureSubject } from './torture-world.ts';
 
-const OPERATION_ID = idOf(OPERATION, 'op-torture');
 /** Far more ticks than any kind needs: an operation that is not done by then hangs. */
 const TICKS_MAX = 200;
 const TICK_MS = 5_000;
@@ -52,6 +50,30 @@ export function torture(subject: TortureSubject): void {
 
     test.each(['before', 'after'] as const)('a crash at each port call, %s its effect', async (effect) => {
       await atEachPortCall(subject, (at) => ({ kind: 'crash', at, effect }), true);
+    });
+
+    // A driver that ignores its signal: what it did all the same must be found again, or undone.
+    test.each(['before', 'after'] as const)('the lease lost during each action, %s its effect', async (effect) => {
+      const { world } = await run(subject, { fault: { kind: 'none' } });
+      for (let at = 1; at <= world.driverCalls; at += 1) {
+        const ended = await run(subject, { fault: { kind: 'abort', at, effect, cause: 'lease-lost' } });
+        expect(ended.world.abortedWith).toMatchObject({ code: 'lease-lost' });
+        expectDone(subject, ended);
+      }
+    });
+
+    test.each(['before', 'after'] as const)('a cancel during each action, %s its effect', async (effect) => {
+      const { world } = await run(subject, { fault: { kind: 'none' } });
+      for (let at = 1; at <= world.driverCalls; at += 1) {
+        const ended = await run(subject, { fault: { kind: 'abort', at, effect, cause: 'operation-cancelled' } });
+        if (subject.kind.cancel.kind === 'none') expectDone(subject, ended);
+        else {
+          expect(ended.world.abortedWith).toMatchObject({ code: 'operation-cancelled' });
+          expect(ended.state).toBe('cancelled');
+          expect(subject.wrongWhenCancelled(ended.fleet), `at action ${at}`).toEqual([]);
+          expect(ended.world.violations).toEqual([]);
+        }
+      }
     });
 
     test('a cancel at each step', async () => {
@@ -99,7 +121,7 @@ async function atEachPortCall(
 function expectDone(subject: TortureSubject, { state, fleet, world }: Ended): void {
   expect(state).toBe('succeeded');
   expect(subject.wrongWhenDone(fleet)).toEqual([]);
-  expect(countsOf(fleet, OPERATION_ID)).toMatchObject({ pending: 0, running: 0, waiting: 0, failed: 0 });
+  expect(countsOf(fleet, TORTURED)).toMatchObject({ pending: 0, running: 0, waiting: 0, failed: 0 });
   expect(world.violations).toEqual([]);
 }
 
@@ -113,12 +135,12 @@ async function run(subject: TortureSubject, { fault, cancelAfter }: Run): Promis
       crashed = true;
       server = await world.incarnate();
     }
-    const operation = server.journal.fleet.get(OPERATION, OPERATION_ID);
+    const operation = server.journal.fleet.get(OPERATION, TORTURED);
     if (operation !== undefined && !isUnfinished(operation.doc)) {
       return { world, state: operation.doc.state, fleet: server.journal.fleet, crashed };
     }
   }
-  const state = server.journal.fleet.get(OPERATION, OPERATION_ID);
+  const state = server.journal.fleet.get(OPERATION, TORTURED);
   throw new Error(`${subject.name} does not end under ${JSON.stringify(fault)}: ${JSON.stringify(state)}`);
 }
 
@@ -134,23 +156,14 @@ async function live(
   if (journal.fleet.revision === 0) {
     await journal.submit({ by: 'torture', decide: () => ({ kind: 'accept', changes: subject.prepare, answer: null }) });
   }
-  if (journal.fleet.get(OPERATION, OPERATION_ID) === undefined) {
-    await journal.submit(subject.start(OPERATION_ID, clock.nowMs()));
+  if (journal.fleet.get(OPERATION, TORTURED) === undefined) {
+    await journal.submit(subject.start(TORTURED, clock.nowMs()));
   }
-  if (cancelAfter !== undefined && world.commits >= cancelAfter) await cancel(world, journal);
+  if (cancelAfter !== undefined && world.commits >= cancelAfter) await world.cancel(journal, TORTURED);
   await subject.world(journal, clock.nowMs());
   await controller.pass();
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
   return 'alive';
-}
-
-async function cancel({ subject, clock }: TortureWorld, journal: Journal): Promise<void> {
-  const kinds = new Map([[subject.kind.name, subject.kind]]);
-  const nowMs = clock.nowMs();
-  await journal.submit({
-    by: 'torture',
-    decide: (fleet) => cancelOperation(fleet, { id: OPERATION_ID, kinds, nowMs }),
-  });
 }
 
 /** The kit's ticks are long: the lease is kept as a lease keeper would. */

@@ -22,7 +22,12 @@ async function waitFor({ clock, plane }: ConntrackSyncWorld, service: string): P
   const { journal, views } = plane.leader;
   const args = { hosts: ['c2'], revision: journal.fleet.revision, service };
   const action = { driver: 'views', item: idOf(ITEM, 'op.x'), step: 'prepare', attempt: 1, args };
-  const fence = { leaseEpoch: journal.fence?.epoch ?? 0, operation: 'op', deadlineAtMs: 9e15 };
+  const fence = {
+    leaseEpoch: journal.fence?.epoch ?? 0,
+    operation: 'op',
+    deadlineAtMs: 9e15,
+    signal: new AbortController().signal,
+  };
   let outcome: ActionOutcome | undefined;
   void views.carryOut(action, fence).then((one) => (outcome = one));
   await clock.until('there is an answer', () => outcome !== undefined, 10_000);

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { CURRENT_SERVICE_VERSION } from '../../hosts/index.ts';
@@ -49,17 +50,18 @@ interface WaitRequest {
   readonly service?: string;
   readonly target?: string;
   readonly others?: readonly string[];
+  readonly signal?: AbortSignal;
 }
 
 /** Asks, and lets time pass until the answer is there. */
 async function waitForViews(
   { clock, plane }: World,
-  { hosts, revision, leaseEpoch, ...more }: WaitRequest,
+  { hosts, revision, leaseEpoch, signal = new AbortController().signal, ...more }: WaitRequest,
 ): Promise<unknown> {
   const { journal, views } = plane.leader;
   const args = { hosts, revision: revision ?? journal.fleet.revision, ...more };
   const action = { driver: 'views', item: idOf(ITEM, 'op.x'), step: 'wait', attempt: 1, args };
-  const fence = { leaseEpoch: leaseEpoch ?? journal.fence?.epoch ?? 0, operation: 'op', deadlineAtMs: 9e15 };
+  const fence = { leaseEpoch: leaseEpoch ?? journal.fence?.epoch ?? 0, operation: 'op', deadlineAtMs: 9e15, signal };
   let answer: unknown;
   void views.carryOut(action, fence).then((outcome) => (answer = outcome));
   await clock.until('there is an answer', () => answer !== undefined, 10_000);
@@ -88,6 +90,28 @@ describe('the driver views', () => {
     expect(await waitForViews(world, { hosts: ['c1', 'c2'] })).toEqual({ kind: 'applied' });
     // It says so without waiting for its next heartbeat.
     expect(world.clock.nowMs() - startMs).toBeLessThanOrEqual(1000);
+  });
+
+  test('a-wait-that-is-aborted-ends-at-once', async () => {
+    const world = await worldOf('c1');
+    world.racks[0]!.link.tap = () => Promise.reject(new LinkDown('cut'));
+    await world.plane.edit('c1', { zone: 'b' });
+    const startMs = world.clock.nowMs();
+    const stop = new AbortController();
+    const answer = waitForViews(world, { hosts: ['c1'], signal: stop.signal });
+    stop.abort('cancelled');
+    expect(await answer).toEqual(behind('c1'));
+    expect(world.clock.nowMs() - startMs).toBeLessThan(1000);
+    expect(await waitForViews(world, { hosts: ['c1'], signal: stop.signal })).toEqual(behind('c1'));
+    expect(world.clock.nowMs() - startMs).toBeLessThan(1000);
+  });
+
+  test('nothing-of-a-wait-is-left-on-its-signal', async () => {
+    const world = await worldOf('c1');
+    const { signal } = new AbortController();
+    await world.plane.edit('c1', { zone: 'b' });
+    expect(await waitForViews(world, { hosts: ['c1'], signal })).toEqual({ kind: 'applied' });
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('what-was-asked-for-before-counts-though-more-has-changed-since', async () => {

@@ -58,13 +58,13 @@ export class ViewsDriver implements Driver {
     this.#options = options;
   }
 
-  async carryOut({ args }: Action, { leaseEpoch }: ActionFence): Promise<ActionOutcome> {
+  async carryOut({ args }: Action, { leaseEpoch, signal }: ActionFence): Promise<ActionOutcome> {
     const { journal } = this.#options;
     const wait = args as unknown as ConvergenceWait;
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
     const early = this.#findBfdDownTarget(wait);
     if (early !== undefined) return fail(early);
-    const behind = await this.#waitForConvergence(wait);
+    const behind = await this.#waitForConvergence(wait, signal);
     // Another holder waits for the agents itself.
     if (journal.fence?.epoch !== leaseEpoch) return { kind: 'stale' };
     if (behind.length > 0) return fail(this.#reasonOf(behind, wait));
@@ -105,20 +105,26 @@ export class ViewsDriver implements Driver {
   }
 
   /** The hosts that are behind after the wait, in the given order. */
-  async #waitForConvergence({ hosts, revision, serviceVersion, service }: ConvergenceWait): Promise<readonly string[]> {
+  async #waitForConvergence(
+    { hosts, revision, serviceVersion, service }: ConvergenceWait,
+    signal: AbortSignal,
+  ): Promise<readonly string[]> {
     const { gateway, clock, waitMs = WAIT_MS } = this.#options;
     const hasConverged = (host: string): boolean =>
       gateway.hasConverged(host, revision, serviceVersion) &&
       (service === undefined || gateway.reports.unreadinessOf(host, service) === undefined);
     const behind = new Set(hosts.filter((host) => !hasConverged(host)));
-    if (behind.size === 0) return [];
+    if (behind.size === 0 || signal.aborted) return [...behind];
     const all = new AbortController();
     const stop = gateway.reports.onConvergence((host) => {
       if (!behind.has(host) || !hasConverged(host)) return;
       behind.delete(host);
       if (behind.size === 0) all.abort('all have converged');
     });
+    const endWait = (): void => all.abort(signal.reason);
+    signal.addEventListener('abort', endWait, { once: true });
     await clock.sleep(waitMs, all.signal);
+    signal.removeEventListener('abort', endWait);
     stop();
     // A host may already have the desired state without a new report.
     return [...behind].filter((host) => !hasConverged(host));

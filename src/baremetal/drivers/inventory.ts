@@ -85,7 +85,7 @@ export interface Inventory {
    * `inline`: the journal is the inventory, and a commit is the claim. `asked`: a claim is a call. `direct`: it has no endpoint for claims, and the
    * instance is written on the node itself, if it has no other.
    */
-  claims(): Promise<'inline' | 'asked' | 'direct'>;
+  claims(how?: CallOptions): Promise<'inline' | 'asked' | 'direct'>;
   list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;
   /** `gone` only when the inventory itself says that there is no such node. */
   find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'>;

@@ -1,6 +1,6 @@
 // The driver `node-claims`: passes a claim to the inventory of its node, and says what it answered. It must not decide anything.
 import { isJournalAway, type Clock } from '../../journal/index.ts';
-import type { Action, ActionOutcome, Driver } from '../../operations/index.ts';
+import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
 import { InventoryUnavailable, type ClaimOutcome, type Inventory } from '../drivers/inventory.ts';
 import type { InventoryName } from '../model.ts';
 import { toActionOutcome, type ClaimOrder, type ClaimResult } from './claim-order.ts';
@@ -17,7 +17,7 @@ export class ClaimsDriver implements Driver {
     this.#options = options;
   }
 
-  async carryOut(action: Action): Promise<ActionOutcome> {
+  async carryOut(action: Action, { signal }: ActionFence): Promise<ActionOutcome> {
     const order = action.args as unknown as ClaimOrder;
     const inventory = this.#options.inventories.get(order.inventory);
     if (inventory === undefined) {
@@ -25,6 +25,9 @@ export class ClaimsDriver implements Driver {
     }
     const late = new AbortController();
     const { clock } = this.#options;
+    const abortCall = (): void => late.abort(signal.reason);
+    signal.addEventListener('abort', abortCall, { once: true });
+    if (signal.aborted) abortCall();
     const deadline = clock
       .sleep(Math.max(0, order.deadlineAtMs - clock.nowMs()), late.signal)
       .then((): ClaimOutcome => {
@@ -34,6 +37,7 @@ export class ClaimsDriver implements Driver {
     try {
       return toActionOutcome(resultOf(order, await Promise.race([ask(inventory, order, late.signal), deadline])));
     } finally {
+      signal.removeEventListener('abort', abortCall);
       late.abort('over');
     }
   }
@@ -44,7 +48,7 @@ async function ask(inventory: Inventory, order: ClaimOrder, signal: AbortSignal)
   const fence = { node, nodeEpoch, instance };
   try {
     // What the journal alone decides needs no claim outside.
-    if ((await inventory.claims()) === 'inline') return { kind: 'already' };
+    if ((await inventory.claims({ signal })) === 'inline') return { kind: 'already' };
     return await (op === 'claim'
       ? inventory.claim({ ...fence, traits }, { signal })
       : inventory.unclaim(fence, { signal }));

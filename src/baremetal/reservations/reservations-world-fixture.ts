@@ -57,7 +57,7 @@ export class ReservationsWorld extends TestWorld {
   protected override begin({ journal, clock, log }: StartedServer): OperationsController {
     const inventories = new Map([['simulated', this.inventory] as const]);
     const driver = new ClaimsDriver({ clock: STILL, inventories });
-    const carryOut: typeof driver.carryOut = (action) => (this.isHanging ? NEVER : driver.carryOut(action));
+    const carryOut: typeof driver.carryOut = (...call) => (this.isHanging ? NEVER : driver.carryOut(...call));
     return new OperationsController({
       journal,
       clock,

@@ -178,6 +178,8 @@ export interface BackEndFence {
   readonly leaseEpoch: number;
   /** Nothing is changed after it. */
   readonly deadlineAtMs: number;
+  /** Nothing is changed, nor sent, once it is aborted: whoever called does not wait any more. */
+  readonly signal: AbortSignal;
 }
 
 /** `already`: every port was as ordered. `stale`: a newer epoch, or a higher serial of one of the ports, was seen. */

@@ -155,7 +155,11 @@ class InlineHarness extends JournalHarness {
 export class NonInlineHarness extends JournalHarness {
   readonly #clock = new ManualClock();
   readonly network = new SimulatedNetwork({ clock: this.#clock });
-  readonly fence = { leaseEpoch: 1, deadlineAtMs: Number.MAX_SAFE_INTEGER };
+  readonly fence = {
+    leaseEpoch: 1,
+    deadlineAtMs: Number.MAX_SAFE_INTEGER,
+    signal: new AbortController().signal,
+  };
   readonly header: { readonly backEnd: BackEndName; readonly instance: string };
 
   constructor(backEnd: BackEndName) {

@@ -1,7 +1,8 @@
 // The driver `network`: how the answer to an order reaches the engine.
+import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import type { Action, ActionOutcome } from '../../operations/index.ts';
-import type { OrderResult, NetworkBackEnd } from './back-end.ts';
+import type { BackEndFence, OrderResult, NetworkBackEnd } from './back-end.ts';
 import { NetworkDriver, type NetworkDriverOptions } from './driver.ts';
 import { composeCreate, world } from './simulated/world-fixture.ts';
 import type { NewFault } from './simulated/faults.ts';
@@ -10,7 +11,8 @@ function startDriver(faults: readonly NewFault[] = [], options: Partial<NetworkD
   const { clock, network } = world(faults);
   const backEnds = new Map([['simulated', network] as const]);
   const driver = new NetworkDriver({ clock, backEnds, hasCredentials: () => true, ...options });
-  const fence = { leaseEpoch: 1, operation: 'op', deadlineAtMs: clock.nowMs() + 600_000 };
+  const { signal } = new AbortController();
+  const fence = { leaseEpoch: 1, operation: 'op', deadlineAtMs: clock.nowMs() + 600_000, signal };
   const carryOut = (order: object, at: Partial<typeof fence> = {}): Promise<ActionOutcome> => {
     const args = { backEnd: 'simulated', instance: 'web', ...order };
     return driver.carryOut({ driver: 'network', step: 'x', attempt: 1, args } as unknown as Action, {
@@ -31,9 +33,10 @@ const END = [0, 1].map((nic) => ({ port: `p${nic}`, serial: 2, nic, createdBy: '
 
 describe('the network driver', () => {
   test('every-order-reaches-its-back-end-and-is-answered-per-port', async () => {
-    const { carryOut, network } = startDriver();
+    const { carryOut, network, fence } = startDriver();
     const ok = { facts: { ports: [{ outcome: 'ok' }, { outcome: 'ok' }] } };
     expect(await carryOut(CREATE)).toMatchObject({ kind: 'applied', ...ok });
+    expect(getEventListeners(fence.signal, 'abort')).toEqual([]);
     expect(await carryOut(CREATE)).toMatchObject({ kind: 'already', ...ok });
     expect(await carryOut(BIND)).toMatchObject({ kind: 'applied', ...ok });
     expect(await carryOut({ op: 'unbind', ports: END })).toMatchObject({ kind: 'applied', ...ok });
@@ -123,6 +126,44 @@ describe('the network driver', () => {
     const outcome = await carryOut(BIND, { deadlineAtMs: clock.nowMs() - 1 });
     expect(outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
     expect(network.port('p0')?.binding).toBeUndefined();
+  });
+
+  test('an-order-that-is-aborted-on-its-way-changes-nothing, and is answered at once', async () => {
+    const { carryOut, network, clock } = startDriver([{ op: 'bind', outcome: 'ok', delayMs: 5000, times: 2 }]);
+    await carryOut(CREATE);
+    const stop = new AbortController();
+    const outcome = carryOut(BIND, { signal: stop.signal });
+    await clock.advance(1000);
+    stop.abort('the lease is lost');
+    expect(await outcome).toMatchObject({ kind: 'failed', reason: { text: 'the call was aborted' } });
+    await clock.advance(10_000);
+    expect(network.port('p0')?.binding).toBeUndefined();
+  });
+
+  test('a-back-end-that-goes-on-when-it-is-told-to-stop-is-not-waited-for', async () => {
+    const never = new Promise<OrderResult>(() => undefined);
+    const unending = { name: 'simulated', bind: () => never } as unknown as NetworkBackEnd;
+    const { carryOut } = startDriver([], { backEnds: new Map([['simulated', unending]]) });
+    const stop = new AbortController();
+    const outcome = carryOut(BIND, { signal: stop.signal });
+    stop.abort('cancelled');
+    expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
+  });
+
+  test('a-back-end-is-told-when-it-is-waited-for-no-more', async () => {
+    const told: AbortSignal[] = [];
+    const bind = (_order: unknown, { signal }: BackEndFence) => {
+      told.push(signal);
+      return new Promise(() => undefined);
+    };
+    const backEnds = new Map([['simulated', { name: 'simulated', bind } as unknown as NetworkBackEnd]] as const);
+    const { carryOut, clock } = startDriver([], { backEnds, callTimeoutMs: 5000 });
+    const outcome = carryOut(BIND);
+    await clock.advance(4000);
+    expect(told.map(({ aborted }) => aborted)).toEqual([false]);
+    await clock.advance(2000);
+    await outcome;
+    expect(told.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   test('a-stale-server-is-refused-as-stale', async () => {

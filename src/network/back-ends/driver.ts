@@ -22,6 +22,8 @@ export interface NetworkDriverOptions {
   readonly callTimeoutMs?: number;
 }
 
+type BackEndCall = (signal: AbortSignal) => Promise<OrderResult>;
+
 /** Longer than any working back end takes. */
 const CALL_TIMEOUT_MS = 30_000;
 
@@ -52,11 +54,9 @@ export class NetworkDriver implements Driver {
     }
     const deadlineAtMs = Math.min(fence.deadlineAtMs, clock.nowMs() + callTimeoutMs);
     try {
-      const { leaseEpoch } = fence;
-      return toActionOutcome(
-        order,
-        await this.#withDeadline(callBackEnd(backEnd, order, { leaseEpoch, deadlineAtMs }), deadlineAtMs),
-      );
+      const call: BackEndCall = (signal) =>
+        callBackEnd(backEnd, order, { leaseEpoch: fence.leaseEpoch, deadlineAtMs, signal });
+      return toActionOutcome(order, await this.#withDeadline(call, { deadlineAtMs, signal: fence.signal }));
     } catch (error) {
       if (!(error instanceof NetworkUnavailable)) throw error;
       mark('network-order-unanswered');
@@ -64,17 +64,27 @@ export class NetworkDriver implements Driver {
     }
   }
 
-  /** A back end that is silent is not waited for, its own deadline included. */
-  async #withDeadline(answer: Promise<OrderResult>, deadlineAtMs: number): Promise<OrderResult> {
+  /** A back end that is silent is not waited for, its own deadline included, nor one that goes on when it is told to stop. */
+  async #withDeadline(
+    call: BackEndCall,
+    { deadlineAtMs, signal }: Pick<BackEndFence, 'deadlineAtMs' | 'signal'>,
+  ): Promise<OrderResult> {
     const { clock } = this.#options;
-    const answered = new AbortController();
-    const silence = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + GRACE_MS, answered.signal).then(() => {
-      throw new NetworkUnavailable('the back end did not answer in time');
+    // Of this call alone: the back end is told as well when this driver stops waiting.
+    const over = new AbortController();
+    const abortCall = (): void => over.abort(signal.reason);
+    signal.addEventListener('abort', abortCall, { once: true });
+    if (signal.aborted) abortCall();
+    const silence = clock.sleep(Math.max(0, deadlineAtMs - clock.nowMs()) + GRACE_MS, over.signal).then(() => {
+      const why = signal.aborted ? 'the call was aborted' : 'the back end did not answer in time';
+      throw new NetworkUnavailable(why);
     });
+    const answer = call(over.signal);
     try {
       return await Promise.race([answer, silence]);
     } finally {
-      answered.abort();
+      signal.removeEventListener('abort', abortCall);
+      over.abort('over');
       // Whichever answer came second is ignored.
       silence.catch(() => undefined);
       answer.catch(() => undefined);

@@ -37,11 +37,12 @@ export interface SimulatedNetworkOptions {
   readonly poolsOf?: (pool: PoolKey) => readonly OrderPool[];
 }
 
-/** The caller, and until when it may act. A host has no lease. */
+/** The caller, and until when it may act. A host has no lease, and stops no call. */
 export interface OrderOrigin {
   readonly by: SimulatedCall['by'];
   readonly leaseEpoch?: number;
   readonly deadlineAtMs: number;
+  readonly signal?: AbortSignal;
 }
 
 interface PortCall {
@@ -269,11 +270,12 @@ export class SimulatedNetwork implements NetworkBackEnd {
     }
   }
 
-  /** The way to the back end: it may take time, and may fail. Nothing arrives after the deadline. */
-  async #awaitArrival(fault: ArmedFault | undefined, { deadlineAtMs }: OrderOrigin): Promise<void> {
+  /** The way to the back end: it may take time, and may fail. Nothing arrives after the deadline, nor after the caller aborted it. */
+  async #awaitArrival(fault: ArmedFault | undefined, { deadlineAtMs, signal }: OrderOrigin): Promise<void> {
     const leftMs = deadlineAtMs - this.#clock.nowMs();
     const delayMs = fault?.outcome === 'hang' ? Number.POSITIVE_INFINITY : (fault?.delayMs ?? 0);
-    if (delayMs > 0) await this.#clock.sleep(Math.max(0, Math.min(delayMs, leftMs)));
+    if (delayMs > 0) await this.#clock.sleep(Math.max(0, Math.min(delayMs, leftMs)), signal);
+    if (signal?.aborted === true) throw new NetworkUnavailable('the call was aborted before it arrived');
     if (delayMs > leftMs) throw new NetworkUnavailable('the back end did not answer in time');
   }
 

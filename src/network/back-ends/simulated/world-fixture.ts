@@ -40,7 +40,7 @@ export function world(faults: readonly NewFault[] = []): SimulatedWorld {
     poolsOf: (pool) => (pool === 'segment:near' ? [NEAR, NEAR6] : [FAR]),
   });
   for (const fault of faults) expect(network.faults.arm(fault).kind).toBe('accept');
-  const fence = { leaseEpoch: 1, deadlineAtMs: clock.nowMs() + 60_000 };
+  const fence = { leaseEpoch: 1, deadlineAtMs: clock.nowMs() + 60_000, signal: new AbortController().signal };
   const face = { backEnd: 'simulated', instance: 'web' } as const;
   const create = (ports: readonly Partial<PortToCreate>[], at: BackEndFence = fence) =>
     network.create({ ...face, op: 'create', ports: ports.map((port, nic) => composeCreate(port, nic)) }, at);
