@@ -63,6 +63,7 @@ export interface ManagerCommand<A> {
 const TASKS_APART_MS = 50;
 /** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
 const WOKEN = 'woken';
+const SUPERSEDED = 'superseded';
 
 export class ManagerGateway {
   readonly #options: ManagerGatewayOptions;
@@ -203,7 +204,9 @@ export class ManagerGateway {
       }
       const leftMs = untilMs - clock.nowMs();
       if (leftMs <= 0 || how.closing.aborted) return { kind: 'answer', answer: { kind: 'unchanged' } };
-      await this.#wait(manager, leftMs, how.closing);
+      const woken = await this.#wait(manager, leftMs, how.closing);
+      // Its caller has given it up. Were it to go on waiting, each of the two would end the wait of the other for ever.
+      if (woken === SUPERSEDED) return { kind: 'answer', answer: { kind: 'unchanged' } };
     }
   }
 
@@ -215,15 +218,16 @@ export class ManagerGateway {
     return { kind: 'tasks', digest: hash(JSON.stringify({ tasks, isOffered: offered > 0 })), tasks, offered };
   }
 
-  async #wait(manager: string, ms: number, closing: AbortSignal): Promise<void> {
+  async #wait(manager: string, ms: number, closing: AbortSignal): Promise<unknown> {
     const over = new AbortController();
     const stop = (): void => over.abort(WOKEN);
-    this.#wake(manager);
+    this.#waiting.get(manager)?.abort(SUPERSEDED);
     this.#waiting.set(manager, over);
     closing.addEventListener('abort', stop, { once: true });
     await this.#options.clock.sleep(ms, over.signal);
     closing.removeEventListener('abort', stop);
     if (this.#waiting.get(manager) === over) this.#waiting.delete(manager);
+    return over.signal.reason;
   }
 
   /** Everybody looks again: another server decides, or more is offered without a commit. */
