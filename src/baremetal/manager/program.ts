@@ -19,6 +19,8 @@ export class ManagerProgram {
   readonly #offered = new WakeSignal();
   /** Of the tasks that were listed last, under this lease. */
   #known: { readonly leaseEpoch: number; readonly digest: string } | undefined;
+  /** The lease under which tasks were asked for last: their answer may come when there is another one. */
+  #polledUnder: number | undefined;
 
   constructor(ports: ManagerPorts, options: ManagerOptions) {
     this.#ports = ports;
@@ -70,6 +72,7 @@ export class ManagerProgram {
 
   #composeQuery(isResumed: boolean) {
     const current = this.#tenure.current ?? { holder: this.#options.holder, leaseEpoch: 1 };
+    this.#polledUnder = current.leaseEpoch;
     const known = this.#known?.leaseEpoch === current.leaseEpoch ? this.#known : undefined;
     return { ...current, ...(isResumed && known !== undefined && { digest: known.digest }) };
   }
@@ -77,9 +80,9 @@ export class ManagerProgram {
   #take(answer: TasksResponse): PollOutcome {
     if (answer.kind === 'unchanged') return 'unchanged';
     const { current } = this.#tenure;
-    if (current === undefined) return 'not-taken';
+    if (current === undefined || current.leaseEpoch !== this.#polledUnder) return 'not-taken';
     this.#known = { leaseEpoch: current.leaseEpoch, digest: answer.digest };
-    this.#runner.take(answer.tasks);
+    this.#runner.take(answer.tasks, current.leaseEpoch);
     if (answer.offered > 0) this.#offered.notify();
     return 'taken';
   }

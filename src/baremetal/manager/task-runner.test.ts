@@ -35,16 +35,20 @@ class World implements MachineDriver {
   breaks = 0;
   /** Of the lease, from each renewal on. */
   remainingMs = 60_000;
+  leaseEpoch = 3;
+  /** Whether the lease is over when it is to be renewed. */
+  isOver = false;
   #atOnce = 0;
 
   constructor() {
     const { clock } = this;
     const none = (): Promise<never> => Promise.reject(new LinkDown('not here'));
-    const lease = () => ({ leaseEpoch: 3, remainingMs: this.remainingMs, renewMs: 5000 });
+    const lease = () => ({ leaseEpoch: this.leaseEpoch, remainingMs: this.remainingMs, renewMs: 5000 });
     const link: ManagerLink = {
       register: async () => ({ kind: 'answer', answer: lease() }),
       renew: async () => {
         this.renewals += 1;
+        if (this.isOver) return this.#endLease();
         return { kind: 'answer', answer: lease() };
       },
       answer: (_to, _manager, request) => this.#takeAnswer(request),
@@ -59,6 +63,17 @@ class World implements MachineDriver {
     stops.push(() => over.abort());
     void tenure.run(over.signal);
     void this.runner.run(over.signal);
+  }
+
+  /** As the control plane lists them to a manager under its lease. */
+  list(tasks: readonly ManagerTask[], leaseEpoch = this.leaseEpoch): void {
+    this.runner.take(tasks, leaseEpoch);
+  }
+
+  #endLease(): Reply<never> {
+    this.isOver = false;
+    this.leaseEpoch += 1;
+    return { kind: 'refused', code: 'lease-lost', message: 'lost' };
   }
 
   async #takeAnswer({ task: id, nodeEpoch, outcome }: AnswerRequest): Promise<Reply<AnswerResponse>> {
@@ -95,7 +110,7 @@ describe('a task', () => {
   test('is carried out and answered once, however often it is listed', async () => {
     const world = new World();
     for (let listed = 0; listed < 5; listed += 1) {
-      world.runner.take([task('n1')]);
+      world.list([task('n1')]);
       await world.clock.pass(WORK_MS);
     }
     expect(world.events).toEqual(DONE);
@@ -104,7 +119,7 @@ describe('a task', () => {
   test('is carried out again when it was not listed in between', async () => {
     const world = new World();
     for (const tasks of [[task('n1')], [], [task('n1')]]) {
-      world.runner.take(tasks);
+      world.list(tasks);
       await world.clock.pass(2 * WORK_MS);
     }
     expect(world.events).toEqual([...DONE, ...DONE]);
@@ -112,9 +127,9 @@ describe('a task', () => {
 
   test('that is listed no more is aborted, and nothing is said of it', async () => {
     const world = new World();
-    world.runner.take([task('n1'), task('n2')]);
+    world.list([task('n1'), task('n2')]);
     await world.clock.pass(WORK_MS / 2);
-    world.runner.take([task('n2')]);
+    world.list([task('n2')]);
     await world.clock.pass(10 * WORK_MS);
     expect(world.events).toEqual([
       ...['begin n1 4', 'begin n2 4', 'abort n1 4', 'end n2 4'],
@@ -124,9 +139,9 @@ describe('a task', () => {
 
   test('is begun anew, with a look, when the node was acquired anew meanwhile', async () => {
     const world = new World();
-    world.runner.take([task('n1')]);
+    world.list([task('n1')]);
     await world.clock.pass(WORK_MS / 2);
-    world.runner.take([task('n1', { nodeEpoch: 5 })]);
+    world.list([task('n1', { nodeEpoch: 5 })]);
     await world.clock.pass(10 * WORK_MS);
     expect(world.events.toSorted()).toEqual([
       ...['abort n1 4', 'begin n1 4', 'begin n1 5', 'end n1 5', 'recorded op.n1:deploy:1 5 done'],
@@ -136,7 +151,7 @@ describe('a task', () => {
   test('whose answer is refused is looked at again, and the lease with it', async () => {
     const world = new World();
     world.answers = [FENCED, RECORDED];
-    world.runner.take([task('n1')]);
+    world.list([task('n1')]);
     await world.clock.pass(2.5 * WORK_MS);
     expect(world.renewals).toBe(1);
     await world.clock.pass(WORK_MS);
@@ -146,7 +161,7 @@ describe('a task', () => {
   test('is answered until the answer is taken', async () => {
     const world = new World();
     world.answers = ['away', 'away', 'away', RECORDED];
-    world.runner.take([task('n1')]);
+    world.list([task('n1')]);
     await world.clock.pass(20 * WORK_MS);
     expect(world.events).toEqual(DONE);
   });
@@ -154,14 +169,14 @@ describe('a task', () => {
   test('is tried again when its machine could not be looked at', async () => {
     const world = new World();
     world.breaks = 2;
-    world.runner.take([task('n1')]);
+    world.list([task('n1')]);
     await world.clock.pass(10 * WORK_MS);
     expect(world.events).toEqual(DONE);
   });
 
   test('without a driver fails', async () => {
     const world = new World();
-    world.runner.take([task('n1', { inventory: 'ironic' })]);
+    world.list([task('n1', { inventory: 'ironic' })]);
     await world.clock.pass(WORK_MS);
     expect(world.events).toEqual(['recorded op.n1:deploy:1 4 failed']);
   });
@@ -172,14 +187,29 @@ describe('a task', () => {
     world.remainingMs = 2500;
     // The next renewal is the last one that lasts.
     await world.clock.pass(5000);
-    world.runner.take([task('n1')]);
+    world.list([task('n1')]);
     await world.clock.pass(4000);
     expect(world.events).toEqual(['begin n1 4', 'abort n1 4']);
   });
 
+  test('that was listed under an earlier lease is left alone: others may have had the node since', async () => {
+    const world = new World();
+    world.breaks = 8;
+    world.list([task('n1')]);
+    world.isOver = true;
+    await world.clock.pass(30_000);
+    expect([world.leaseEpoch, world.events]).toEqual([4, []]);
+    world.list([task('n2')], 3);
+    await world.clock.pass(10_000);
+    expect(world.events).toEqual([]);
+    world.list([task('n1', { nodeEpoch: 5 })]);
+    await world.clock.pass(10 * WORK_MS);
+    expect(world.events[0]).toBe('begin n1 5');
+  });
+
   test('waits for its turn: not all at once', async () => {
     const world = new World();
-    world.runner.take(Array.from({ length: 200 }, (_, nth) => task(`n${nth}`)));
+    world.list(Array.from({ length: 200 }, (_, nth) => task(`n${nth}`)));
     await world.clock.pass(5 * WORK_MS);
     expect(world.mostAtOnce).toBe(64);
     expect(world.events.filter((event) => event.startsWith('recorded'))).toHaveLength(200);

@@ -37,6 +37,8 @@ export class TaskRunner {
   /** Not before: they came to nothing a moment ago. */
   readonly #retryAtMs = new Map<string, number>();
   #listed: readonly ManagerTask[] = [];
+  /** The lease under which they were listed: under another one, others may have had the nodes meanwhile. */
+  #listedUnder: number | undefined;
 
   constructor(ports: ManagerPorts, options: ManagerOptions, parts: TaskRunnerParts) {
     this.#ports = ports;
@@ -48,9 +50,10 @@ export class TaskRunner {
     return this.#running.size === 0;
   }
 
-  /** The tasks as they are now. */
-  take(tasks: readonly ManagerTask[]): void {
+  /** The tasks as they are now, to a manager under this epoch of its lease. */
+  take(tasks: readonly ManagerTask[], leaseEpoch: number): void {
     this.#listed = tasks;
+    this.#listedUnder = leaseEpoch;
     const keys = new Set(tasks.map(keyOf));
     // Of a list that is cut off nothing is known of those behind its end.
     if (tasks.length < TASKS_MAX)
@@ -79,8 +82,8 @@ export class TaskRunner {
 
   #startDue(signal: AbortSignal): void {
     const { clock } = this.#ports;
-    const { right } = this.#parts.tenure;
-    if (right === undefined) return;
+    const { right, current } = this.#parts.tenure;
+    if (right === undefined || current?.leaseEpoch !== this.#listedUnder) return;
     for (const task of this.#listed) {
       const key = keyOf(task);
       if (this.#running.size >= TASKS_AT_ONCE_MAX) return;
