@@ -25,5 +25,7 @@ export const FIXED_SCALE_IN_SEEDS: Seeds = {
 };
 /** Of the world whose clocks jump. */
 export const FIXED_CLOCK_SEEDS: Seeds = { first: 1, last: 50 };
+/** Of the world with bare metal. */
+export const FIXED_BAREMETAL_SEEDS: Seeds = { first: 1, last: 40 };
 export const PORT_CALLS_MIN = 2000;
 export const FAULTS_MIN = 20;

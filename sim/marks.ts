@@ -110,13 +110,17 @@ export const SCALE_IN_MARKS: readonly string[] = [
 /** The guards for the world whose clocks jump. */
 export const CLOCK_MARKS: readonly string[] = ['retention-paused'];
 
+/** The guards for the world with bare metal. */
+export const BAREMETAL_MARKS: readonly string[] = [
+  'baremetal-delete-waits-for-work',
+  'baremetal-overdue-without-node',
+  'baremetal-try-failed',
+  'manager-drained',
+  'manager-kept-by-young-server',
+];
+
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
-  'manager-drained': 'no world has managers of bare metal yet: src/baremetal/managers/managers.test.ts',
-  'manager-kept-by-young-server': 'the same: src/baremetal/managers/managers.test.ts',
-  'baremetal-try-failed': 'no world has bare-metal nodes yet: src/baremetal/builder/build.test.ts',
-  'baremetal-overdue-without-node': 'the same: src/baremetal/builder/build.test.ts',
-  'baremetal-delete-waits-for-work': 'the same: src/baremetal/builder/delete.test.ts',
   'agent-rejects-redirect': 'needs a forged answer: test/attacks/agent-link.test.ts',
   'journal-conflict-resource': 'needs a store that differs from its own journal: src/journal/journal.test.ts',
   'journal-pipelined-dropped-resource': 'the same, with a group behind it: src/journal/pipeline.test.ts',

@@ -1,14 +1,23 @@
 // The scenarios: the workloads of a world, its faults, and the guards that its fixed seeds must hit.
-import { CLOCK_FAULTS, FAULTS, INSTANCE_FAULTS, SCALE_IN_FAULTS, SCALE_IN_COMPOUND_FAULTS } from './faults/faults.ts';
+import {
+  BAREMETAL_FAULTS,
+  CLOCK_FAULTS,
+  FAULTS,
+  INSTANCE_FAULTS,
+  SCALE_IN_FAULTS,
+  SCALE_IN_COMPOUND_FAULTS,
+} from './faults/faults.ts';
 import type { Fault } from './faults/fault.ts';
 import {
+  FIXED_BAREMETAL_SEEDS,
   FIXED_CLOCK_SEEDS,
   FIXED_INSTANCE_SEEDS,
   FIXED_SCALE_IN_SEEDS,
   FIXED_SEEDS,
   type Seeds,
 } from './fixed-seeds.ts';
-import { CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
+import { BAREMETAL_MARKS, CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
+import { baremetal } from './workloads/baremetal/baremetal.ts';
 import { builds } from './workloads/builds.ts';
 import { callers } from './workloads/callers.ts';
 import { counters } from './workloads/counters.ts';
@@ -65,4 +74,13 @@ export const CLOCKS: Scenario = {
   marks: CLOCK_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, CLOCKS];
+/** Bare-metal nodes behind several managers: reservations, leases, take-over. */
+export const BAREMETAL: Scenario = {
+  name: 'baremetal',
+  workloads: [baremetal],
+  faults: BAREMETAL_FAULTS,
+  seeds: FIXED_BAREMETAL_SEEDS,
+  marks: BAREMETAL_MARKS,
+};
+
+export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, CLOCKS, BAREMETAL];

@@ -1,6 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, MARKS_ELSEWHERE, SCALE_IN_MARKS } from './marks.ts';
+import {
+  BAREMETAL_MARKS,
+  CLOCK_MARKS,
+  EXPECTED_MARKS,
+  INSTANCE_MARKS,
+  MARKS_ELSEWHERE,
+  SCALE_IN_MARKS,
+} from './marks.ts';
 import { SeedSuite } from './seed-suite.ts';
 import { CORE } from './scenarios.ts';
 
@@ -17,7 +24,7 @@ it('every guard was hit by some seed', () => {
 });
 
 it('every guard in the source is expected, or tested elsewhere', () => {
-  const worlds = [EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS, CLOCK_MARKS];
+  const worlds = [EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS, CLOCK_MARKS, BAREMETAL_MARKS];
   const known = [...worlds.flat(), ...Object.keys(MARKS_ELSEWHERE)];
   const unknown = marksInSource().filter((name) => !known.some((one) => one === name || matches(name, one)));
   expect(unknown).toEqual([]);

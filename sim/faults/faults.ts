@@ -25,7 +25,8 @@ import {
   switchLosesFlows,
   switchOutOfControl,
 } from './switches.ts';
-import { crash, pause, powerCut, staleHolder, stop } from './servers.ts';
+import { managerCut, managerDies, managerLinkWorsens, managerPauses, managerStops } from './managers.ts';
+import { crash, halt, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** The faults of every world. */
 export const FAULTS: readonly Fault[] = [
@@ -112,4 +113,30 @@ export const CLOCK_FAULTS: readonly Fault[] = [
   linkLoses,
   linkRepeats,
   linkSlow,
+];
+
+/**
+ * The faults of worlds with bare metal. None that stops the clock of a server with it: by such a clock a manager's lease would seem to last longer than the
+ * store says, and a server learns of it at its next look at the store alone.
+ */
+export const BAREMETAL_FAULTS: readonly Fault[] = [
+  crash,
+  stop,
+  halt,
+  powerCut,
+  storeCut,
+  sessionEnds,
+  storeSlow,
+  storeFails,
+  compaction,
+  linkCut,
+  linkLoses,
+  linkRepeats,
+  linkMisroutes,
+  linkSlow,
+  managerDies,
+  managerStops,
+  managerPauses,
+  managerCut,
+  managerLinkWorsens,
 ];

@@ -61,6 +61,20 @@ export const pause: Fault = {
   },
 };
 
+/** As by SIGSTOP: its clock goes on. */
+export const halt: Fault = {
+  name: 'halt',
+  weight: 5,
+  strike: (world) => {
+    const server = pickServer(world);
+    const program = server?.incarnation?.program;
+    if (program === undefined || program.paused) return undefined;
+    const forMs = world.rng.pick([world.rng.between(1000, 9500), world.rng.between(5000, 40_000)]);
+    pauseServer(world, program, forMs, 0);
+    return `${server?.name} for ${forMs} ms`;
+  },
+};
+
 /**
  * The worst kind of holder: its machine was paused, with its clock, and it cannot reach the database to learn that another server holds the
  * lease now. Some agents are sent to it all the same.

@@ -5,6 +5,11 @@ import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../s
 import type { composeView } from '../../src/agent/index.ts';
 import { HEARTBEAT_LISTENER, type GATEWAY_OPTIONS } from '../../src/agent/module.ts';
 import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { actOnMachine } from '../../src/baremetal/drivers/simulated/act.ts';
+import type { ManagerOptions, ManagerPorts } from '../../src/baremetal/manager/ports.ts';
+import { ManagerProgram } from '../../src/baremetal/manager/program.ts';
+import { denyUnlessManages } from '../../src/baremetal/managers/right.ts';
+import { reserveNode } from '../../src/baremetal/reservations/reserve.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
 import {
   provide,
@@ -43,6 +48,15 @@ export interface SimParts {
   /** What one incarnation of a server provides to its modules, or replaces in them. */
   readonly providers: (born: IncarnationContext, world: World) => readonly Provider[];
   readonly agent: (ports: AgentPorts, options: AgentOptions) => Agent;
+  readonly manager: (ports: ManagerPorts, options: ManagerOptions) => ManagerProgram;
+  /** What the routes for managers and reservations decide by. */
+  readonly baremetal: BaremetalParts;
+}
+
+export interface BaremetalParts {
+  readonly reserveNode: typeof reserveNode;
+  readonly actOnMachine: typeof actOnMachine;
+  readonly denyUnlessManages: typeof denyUnlessManages;
 }
 
 /** For drivers of workloads: the incarnation that they belong to, and its world. */
@@ -109,4 +123,6 @@ export const productionParts: SimParts = {
     }),
   ],
   agent: (ports, options) => new Agent(ports, options),
+  manager: (ports, options) => new ManagerProgram(ports, options),
+  baremetal: { reserveNode, actOnMachine, denyUnlessManages },
 };

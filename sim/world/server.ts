@@ -80,6 +80,7 @@ export class Server {
     this.#world.scheduler.note(life.program.name, 'starts');
     life.journal.onCommit(({ commit, applied }) => this.#world.onCommit(this, life, commit, applied));
     life.journal.onRebuilt(() => this.#world.onRebuilt(life));
+    for (const manager of this.#world.managers) if (manager.embeddedIn === this) manager.startIn(life);
     this.#ended = run(life).catch((error: unknown) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       this.#world.violate('a server never stops by itself', `${life.program.name}: ${text}`);

@@ -13,6 +13,7 @@ import { HeartbeatLog } from './heartbeat-log.ts';
 import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
+import type { SimManager } from './managers/manager.ts';
 import { SimNetwork } from './network.ts';
 import { Operator, type RequestRecord } from './operator.ts';
 import type { SimParts } from './parts.ts';
@@ -47,6 +48,7 @@ export class World implements StoreObserver {
   readonly servers: readonly Server[];
   readonly links: Link[] = [];
   readonly machines: Machine[] = [];
+  readonly managers: SimManager[] = [];
   readonly heartbeats = new HeartbeatLog();
   readonly network: SimNetwork;
   /** All requests and their answers. */

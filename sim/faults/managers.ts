@@ -1,0 +1,87 @@
+// Managers that die, stop, are paused as by SIGSTOP and wake with what they remember, or are cut off.
+import type { SimManager } from '../world/managers/manager.ts';
+import type { World } from '../world/world.ts';
+import type { Fault } from './fault.ts';
+
+/** Those in a process of their own; one inside a server shares its fate. */
+function pickProcess(world: World): SimManager | undefined {
+  const running = world.managers.filter(
+    ({ embeddedIn, incarnation }) => embeddedIn === undefined && incarnation?.program.paused === false,
+  );
+  return running.length === 0 ? undefined : world.rng.pick(running);
+}
+
+function startLater(world: World, manager: SimManager): void {
+  // Some are back before their lease ends.
+  const afterMs = world.rng.pick([world.rng.between(50, 5000), world.rng.between(50, 45_000)]);
+  world.scheduler.after(afterMs, `${manager.name} is started`, () => manager.start());
+}
+
+export const managerDies: Fault = {
+  name: 'manager-dies',
+  weight: 7,
+  strike: (world) => {
+    const manager = pickProcess(world);
+    if (manager === undefined) return undefined;
+    manager.crash();
+    startLater(world, manager);
+    return manager.name;
+  },
+};
+
+export const managerStops: Fault = {
+  name: 'manager-stops',
+  weight: 3,
+  strike: (world) => {
+    const manager = pickProcess(world);
+    if (manager === undefined) return undefined;
+    // What is paused or cut off meanwhile takes long to stop.
+    void manager.stop().then(() => startLater(world, manager));
+    return manager.name;
+  },
+};
+
+export const managerPauses: Fault = {
+  name: 'manager-pauses',
+  weight: 8,
+  strike: (world) => {
+    const manager = pickProcess(world);
+    if (manager === undefined) return undefined;
+    // The shorter ones leave it the lease, those between end it and nobody has noticed.
+    const forMs = world.rng.pick([world.rng.between(1000, 8000), world.rng.between(8000, 40_000)]);
+    manager.incarnation?.program.pause(forMs);
+    return `${manager.name} for ${forMs} ms`;
+  },
+};
+
+export const managerCut: Fault = {
+  name: 'manager-cut',
+  weight: 5,
+  strike: (world) => {
+    const manager = world.managers.length === 0 ? undefined : world.rng.pick(world.managers);
+    if (manager === undefined) return undefined;
+    manager.link.cut = true;
+    const forMs = world.rng.between(1000, 40_000);
+    world.scheduler.after(forMs, `${manager.name} is reached again`, () => {
+      manager.link.cut = false;
+    });
+    return `${manager.name} for ${forMs} ms`;
+  },
+};
+
+/** Calls that are lost, repeated, late. */
+export const managerLinkWorsens: Fault = {
+  name: 'manager-link-worsens',
+  weight: 5,
+  strike: (world) => {
+    const manager = world.managers.length === 0 ? undefined : world.rng.pick(world.managers);
+    if (manager === undefined) return undefined;
+    const { link } = manager;
+    link.losePercent = world.rng.pick([0, 10, 40]);
+    link.repeatPercent = world.rng.pick([0, 50]);
+    link.slowMs = world.rng.pick([0, 500, 4000]);
+    link.misroutePercent = world.rng.pick([0, 30]);
+    world.scheduler.after(world.rng.between(2000, 30_000), `the link of ${manager.name} is mended`, () => link.heal());
+    return manager.name;
+  },
+};
