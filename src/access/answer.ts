@@ -49,15 +49,20 @@ export function renderCommitted<K extends string, D extends AnyDoc>(
   return wanted.location === undefined ? shown : { ...shown, headers: { location: wanted.location } };
 }
 
-/** Where the command for a list is not the plural of the kind. */
+/** Where the list of a kind is not the command of its plural, or where there is no such command, the request for it. */
 const LISTED_BY: Readonly<Record<string, string>> = {
   alarm: 'muster alarms',
   item: 'muster operations list',
+  manager: 'muster baremetal managers list',
+  'network-event': 'GET /api/v1/network-events',
   node: 'muster baremetal nodes list',
+  reservation: 'muster baremetal reservations list',
+  'simulated-call': 'GET /api/v1/simulated-inventory/calls',
+  'simulated-fault': 'GET /api/v1/simulated-inventory/faults',
   token: 'muster token list',
 };
 
-/** The command line that lists what there is of a kind. */
+/** What lists all that there is of a kind. */
 function listCommand(kind: string): string {
   return LISTED_BY[kind] ?? `muster ${kind}${kind.endsWith('s') ? 'es' : 's'} list`;
 }

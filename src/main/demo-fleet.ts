@@ -3,8 +3,9 @@
 import { join } from 'node:path';
 import { DEMO_TASK_DURATIONS, FileDisk, InProcessLink, SimulatedFleet, spawnFaults } from '../agent/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
+import { NODE } from '../baremetal/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
-import { idOf, type AppliedChange } from '../fleet/index.ts';
+import { idOf, type AppliedChange, type Change, type FleetReader } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { FLAVOR } from '../instances/index.ts';
 import { accept, NotHolder, type Decision, type Journal } from '../journal/index.ts';
@@ -15,6 +16,7 @@ import { realClock } from './clock.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { demoCatalogue } from './demo-catalogue.ts';
 import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
+import { demoNodes } from './demo-nodes.ts';
 import { realIds } from './ids.ts';
 import { NODE_MODULES } from './node-modules.ts';
 
@@ -113,17 +115,28 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
 
 /** Once, with the first hosts: what was deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
-  if (journal.fleet.count(FLAVOR) + journal.fleet.count(NETWORK) > 0) return;
+  const { fleet } = journal;
+  if (fleet.count(FLAVOR) + fleet.count(NETWORK) === 0)
+    await make({ journal, log }, 'flavors and networks of the demonstration', demoCatalogue);
+  // A removed node is still known: it is not enrolled again.
+  if (fleet.count(NODE) === 0) await make({ journal, log }, 'machines of the demonstration', demoNodes);
+}
+
+async function make(
+  { journal, log }: { readonly journal: Journal; readonly log: Log },
+  why: string,
+  missing: (fleet: FleetReader, changed: { readonly changedBy: string; readonly changedAtMs: number }) => Change[],
+): Promise<void> {
   const changed = { changedBy: BY, changedAtMs: realClock.nowMs() };
   try {
     await journal.submit({
       by: BY,
-      why: 'flavors and networks of the demonstration',
-      decide: (fleet): Decision<unknown> => accept(demoCatalogue(fleet, changed), undefined),
+      why,
+      decide: (fleet): Decision<unknown> => accept(missing(fleet, changed), undefined),
     });
   } catch (error) {
     if (!(error instanceof NotHolder)) throw error;
-    log.warn({}, 'another server holds the lease: no flavors and networks were added');
+    log.warn({}, `another server holds the lease: no ${why} were added`);
   }
 }
 

@@ -1,12 +1,13 @@
 // muster demo: a server with a simulated fleet. It prints its address, how to log in and what to try, then reports events until it is
 // stopped.
 import { relative } from 'node:path';
+import { NODE } from '../baremetal/index.ts';
 import { HOST } from '../hosts/index.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { newsIn } from './demo-news.ts';
 import { writeSentence } from './program-log.ts';
 import { PROGRAM } from './modules.ts';
-import { runServer, type ServeOptions } from './serve.ts';
+import { isEmptyDemo, runServer, type ServeOptions } from './serve.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:7070';
 const DEFAULT_DATA = './data';
@@ -24,12 +25,13 @@ export function runDemo(options: ServeOptions, version: string): Promise<number>
 function banner(plane: ControlPlane, options: ServeOptions, version: string): string {
   const { data, demo: demoName, simulatedAgents = false } = options;
   const hosts = plane.journal.fleet.count(HOST);
-  const empty = hosts === 0 && (demoName === '0' || demoName === 'none');
+  const nodes = plane.journal.fleet.count(NODE);
+  const empty = hosts === 0 && isEmptyDemo(demoName);
   const muster = `npx muster${flags(plane, data)}`;
   const near = relative('', plane.tokenFile);
   const tokenFile = near.startsWith('..') ? plane.tokenFile : near;
   return [
-    `Muster ${version} runs with ${empty ? 'an empty fleet' : `a fleet of ${hosts} hosts`}.`,
+    `Muster ${version} runs with ${empty ? 'an empty fleet' : `a fleet of ${hosts} hosts and ${nodes} bare-metal nodes`}.`,
     '',
     `  Address   ${plane.url}`,
     `  Log in    the command line finds the admin token by itself, here: ${tokenFile}`,
@@ -40,7 +42,10 @@ function banner(plane: ControlPlane, options: ServeOptions, version: string): st
     `  ${muster} hosts list`,
     ...(empty
       ? firstHost(plane, muster, simulatedAgents)
-      : [`  ${muster} instances create web --flavor small --network routed --count 3 --wait`]),
+      : [
+          `  ${muster} instances create web --flavor small --network routed --count 3 --wait`,
+          `  ${muster} instances create db --flavor metal --network routed --wait`,
+        ]),
     `  ${muster} watch`,
     '',
     ...(empty && !simulatedAgents

@@ -60,7 +60,7 @@ export async function runServer(
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const fleet = await startDemoAgents(plane, options, log);
     if (ironic !== undefined) void announceIronic(ironic, log, stop);
-    const running = await startManagerInside(fleet, { options, version, log, ironic });
+    const running = await startManagersInside(fleet, { options, version, log, ironic });
     await announce(plane);
     await runUntilStopped({ ended: running.failed, stop: () => running.stop() }, stop);
     log.info({ revision: plane.journal.fleet.revision }, 'stopped');
@@ -118,26 +118,42 @@ interface ManagerInside {
   readonly ironic: IronicClient | undefined;
 }
 
-/** It is stopped before the server: its lease is released while there is somebody to release it to. */
-async function startManagerInside(
+/** They are stopped before the server: their leases are released while there is somebody to release them to. */
+async function startManagersInside(
   plane: ControlPlane,
   { options, version, log, ironic }: ManagerInside,
 ): Promise<ControlPlane> {
-  const { manager: name, data: dataFolder, tlsCert } = options;
-  if (name === undefined) return plane;
+  const { data: dataFolder, tlsCert } = options;
+  const names = await namesOfManagers(options);
+  if (names.length === 0) return plane;
   const { startEmbeddedManager } = await import('./embedded-manager.ts');
-  const manager = await startEmbeddedManager(plane, { name, dataFolder, version, tlsCert, log, ironic });
+  const managers = await Promise.all(
+    names.map((name) => startEmbeddedManager(plane, { name, dataFolder, version, tlsCert, log, ironic })),
+  );
   return {
     ...plane,
     stop: async () => {
-      await manager.stop();
+      await Promise.all(managers.map((manager) => manager.stop()));
       await plane.stop();
     },
   };
 }
 
+/** The one of the command line, and those of the demonstration. */
+async function namesOfManagers({ manager, demo }: ServeOptions): Promise<readonly string[]> {
+  const named = manager === undefined ? [] : [manager.toLowerCase()];
+  if (isEmptyDemo(demo)) return named;
+  const { DEMO_MANAGERS } = await import('./demo-nodes.ts');
+  return [...new Set([...named, ...DEMO_MANAGERS])];
+}
+
+/** Nothing is simulated at the start. */
+export function isEmptyDemo(demo: string): boolean {
+  return demo === '0' || demo === 'none';
+}
+
 async function startDemoAgents(plane: ControlPlane, options: ServeOptions, log: Logger): Promise<ControlPlane> {
-  const isEmpty = options.demo === '0' || options.demo === 'none';
+  const isEmpty = isEmptyDemo(options.demo);
   if (isEmpty && options.simulatedAgents !== true) return plane;
   const { startDemoFleet } = await import('./demo-fleet.ts');
   const fleet = await startDemoFleet(plane, {

@@ -222,7 +222,7 @@ describe('the demonstration', () => {
       start(['demo', '--demo', 'small', '--data', data, '--listen', '127.0.0.1:0']);
     const first = demo();
     await first.said(/operation op-\w+ succeeded: join 3 hosts\./);
-    expect(first.out()).toContain('runs with a fleet of 3 hosts.');
+    expect(first.out()).toContain('runs with a fleet of 3 hosts and 24 bare-metal nodes.');
     first.child.kill('SIGINT');
     expect(await first.ended).toMatchObject({ code: 0 });
     const second = demo();
@@ -234,6 +234,10 @@ describe('the demonstration', () => {
       { name: 'compute-2', site: 'central', state: 'active' },
       { name: 'north-1', site: 'north', state: 'active' },
     ]);
+    const nodes = (await ask('baremetal', 'nodes', 'list')) as readonly { readonly resourceClass: string }[];
+    expect(nodes.map(({ resourceClass }) => resourceClass).filter((one) => one === 'baremetal.gpu')).toHaveLength(8);
+    expect(nodes).toHaveLength(24);
+    expect(await ask('baremetal', 'managers', 'list')).toMatchObject([{ name: 'm1' }, { name: 'm2' }, { name: 'm3' }]);
     expect(await ask('operations', 'list')).toHaveLength(1);
     // The same credentials, not new ones: nothing was joined again.
     expect(await ask('token', 'list', '--role', 'agent')).toHaveLength(3);

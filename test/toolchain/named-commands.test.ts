@@ -1,6 +1,8 @@
 // Every command line that a sentence of the program names is one that the command line takes: its words, and its options.
 import { globSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { noSuch } from '../../src/access/index.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
 import { problemOf } from './command-line.ts';
 import { productSources } from './refusals-in-source.ts';
 
@@ -31,6 +33,15 @@ test('sentences-name-commands', () => {
 
 test.each(LINES)('%s: muster %s', (_, line) => {
   expect(problemOf(line)).toBeUndefined();
+});
+
+const API = JSON.parse(readFileSync('docs/openapi.json', 'utf8')) as { readonly paths: object };
+
+/** Made from the name of a kind, so no source has them whole. */
+test.each(PROGRAM.representations.map(({ kind }) => kind.name))('what-lists-each-%s', (kind) => {
+  const [, program, line = ''] = /"(muster|GET) ([^"]+)"/.exec(noSuch(kind, 'x').message) ?? [];
+  if (program === 'GET') expect(Object.keys(API.paths)).toContain(line);
+  else expect(problemOf(line)).toBeUndefined();
 });
 
 test.each([

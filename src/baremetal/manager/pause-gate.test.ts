@@ -20,24 +20,24 @@ describe('a manager that is paused', () => {
     expect(events).toEqual(['called']);
   });
 
-  test.each(['an answer', 'a failure'])('hears %s when it wakes, of what was under way', async (what) => {
+  test.each(['an answer', 'a failure'])('receives %s of the call under way once it is resumed', async (what) => {
     const gate = new PauseGate();
     const call = Promise.withResolvers<string>();
-    const heard: string[] = [];
-    const told = gate.pass(() => call.promise);
-    void told.then(
-      (answer) => heard.push(answer),
-      (error: unknown) => heard.push(String(error)),
+    const received: string[] = [];
+    const result = gate.pass(() => call.promise);
+    void result.then(
+      (answer) => received.push(answer),
+      (error: unknown) => received.push(String(error)),
     );
     await settle();
     gate.pause();
     if (what === 'an answer') call.resolve(what);
     else call.reject(what);
     await settle();
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     gate.resume();
     await settle();
-    expect(heard).toEqual([what]);
+    expect(received).toEqual([what]);
   });
 
   test('is paused again before it has moved', async () => {

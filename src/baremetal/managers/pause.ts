@@ -45,7 +45,7 @@ function edit(
 }
 
 function notEmbedded(name: string): Refusal {
-  const message = `Manager "${name}" is a program of its own, which no server can pause. Halt its process with "kill -STOP", and let it go on with "kill -CONT".`;
+  const message = `Manager "${name}" is a program of its own, which no server can pause. Send its process SIGSTOP to pause it, and SIGCONT to resume it.`;
   return { kind: 'conflict', code: 'manager-not-embedded', message, facts: { manager: name } };
 }
 

@@ -56,12 +56,12 @@ function facts(one: Service, nowMs: number): Facts {
 export function servicesCommand(cli: Cli): Command {
   return commandGroup(
     'services',
-    'What one host does for all (source NAT, routes to subnets, DHCP): which host, why, and moving it',
+    'Network services (NAT, subnet routes, DHCP) and the host designated for each: which, why, and handing over',
     listCommand(cli, SERVICES, {
       filters: [
         ['--type <type>', 'only of this type: nat, subnet-route, dhcp'],
         ['--subject <name>', 'only of this router or subnet'],
-        ['--host <name>', 'only what this host does'],
+        ['--host <name>', 'only those that this host serves'],
         ['--designated <boolean>', 'only those with a designated host (true), or without one (false)'],
         [
           '--degraded <boolean>',
@@ -71,7 +71,7 @@ export function servicesCommand(cli: Cli): Command {
       ],
       empty: 'No services. They come with routers that lead outside, and with subnets that have DHCP.',
       examples: [
-        ['what a host does', 'muster services list --host compute-1'],
+        ['those of a host', 'muster services list --host compute-1'],
         ['those that are not served', 'muster services list --designated false'],
       ],
     }),
