@@ -1,4 +1,4 @@
-// The simulated machines as the world sees them, and what somebody does to them by hand: faults are disarmed, machines that hang are put right, disks are wiped.
+// The simulated machines as the world sees them, and what an operator does to them by hand: faults are disarmed, machines that hang are put right, disks are wiped.
 import { machineOf } from '../../../src/baremetal/drivers/simulated/act.ts';
 import { disarmFaults } from '../../../src/baremetal/drivers/simulated/faults.ts';
 import { settleMachine } from '../../../src/baremetal/drivers/simulated/machine.ts';

@@ -6,7 +6,7 @@ import { startManager } from './test-manager-fixture.ts';
 /** Far more than a server that waits looks at the tasks. */
 const LOOKS_MAX = 50;
 
-test('a poll that its manager has given up ends with the next one, and neither keeps the server busy', async () => {
+test('a poll that its manager has abandoned ends with the next one, and neither keeps the server busy', async () => {
   const plane = new ManagedPlane();
   await plane.start('s1');
   const manager = startManager(plane, 'm1');

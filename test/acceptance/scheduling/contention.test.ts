@@ -19,8 +19,9 @@ test('scheduling-26 an old conductor and a new one bind each NIC once', async ()
   await world.clock.pass(60_000);
   expect(world.calls('web')).toEqual([
     'conductor create web-p0+web-p1 applied',
-    'conductor bind web-p0@h2 stale',
-    'conductor bind web-p1@h2 stale',
+    // Aborted when the old one's lease was lost: they never arrive.
+    'conductor bind web-p0@h2 unavailable',
+    'conductor bind web-p1@h2 unavailable',
     'conductor bind web-p0@h2 applied',
     'conductor bind web-p1@h2 applied',
   ]);
