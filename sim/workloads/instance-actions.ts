@@ -14,7 +14,6 @@ import {
   createInstances,
   deleteInstances,
   INSTANCE,
-  instanceEvacuator,
   moveInstances,
   rebuildInstances,
   shelveInstance,
@@ -31,6 +30,7 @@ import {
   type OperationId,
   type OperationKind,
 } from '../../src/operations/index.ts';
+import { INSTANCE_EVACUATOR } from '../../src/instances/reference-fixture.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { Command } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
@@ -248,11 +248,11 @@ export class InstanceActions {
   #evacuate(by: string): Command<unknown> {
     const { name: host } = this.#rng.pick(this.#setup.hosts);
     return plain(by, (fleet, _life, nowMs) => {
-      const leaver = { host, tenants: instanceEvacuator.inventory(fleet, host) };
-      const planned = planEvacuation(fleet, instanceEvacuator, [leaver], { nowMs });
+      const leaver = { host, tenants: INSTANCE_EVACUATOR.inventory(fleet, host) };
+      const planned = planEvacuation(fleet, INSTANCE_EVACUATOR, [leaver], { nowMs });
       const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
       const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 120_000 };
-      const decision = beginEvacuation(fleet, instanceEvacuator, going, how);
+      const decision = beginEvacuation(fleet, INSTANCE_EVACUATOR, going, how);
       return 'code' in decision ? refuse(decision) : accept(decision.changes, null);
     });
   }

@@ -22,6 +22,8 @@ export interface Tenant {
 export type Evacuation =
   /** `to` is the host that would be chosen now; the final choice is made when the move begins. */
   | { readonly kind: 'move'; readonly how: string; readonly to: string }
+  /** What lives in it leaves it. It stays where it is, and goes with what it runs in. */
+  | { readonly kind: 'drain' }
   /** The host is dead for certain: built elsewhere, with what is known of it. */
   | { readonly kind: 'rebuild'; readonly to: string }
   /** It has no place elsewhere and needs none: it ends with the host, and does not keep the host from leaving. */
@@ -113,6 +115,11 @@ export interface Evacuator {
   readonly dependsOn: readonly Index<string, never>[];
   /** Its tenants that are moving off the host now: they count against the budgets. */
   readonly countLeaving: (fleet: FleetReader, host: string) => number;
+  /**
+   * Only of an evacuator that drains tenants, and does nothing else with them: how many are drained on the host now. A drain counts against no budget
+   * of moves, since one that is blocked must not hold up what can move: how many there are at once, `limitDisruption` says.
+   */
+  readonly countDraining?: (fleet: FleetReader, host: string) => number;
   /** Whether a host that comes back has to wait for what is leaving it now; without it, it never has to. */
   readonly holdsRecover?: (fleet: FleetReader, host: string) => boolean;
   /**

@@ -8,8 +8,8 @@ import type { Rebalance } from './join/scale-out.ts';
 import type { RemovalImpactComputation } from './preview/removal-impact.ts';
 import type { ViewPart } from './view.ts';
 
-/** How each kind of tenant leaves a host. */
-export const EVACUATORS = extensionPoint<Evacuator>('evacuators');
+/** How each kind of tenant leaves a host. One that modules add to is made from what they contribute. */
+export const EVACUATORS = extensionPoint<Evacuator | ((composition: Composition) => Evacuator)>('evacuators');
 /** The parts of agents' views. */
 export const VIEW_PARTS = extensionPoint<ViewPart>('view-parts');
 /** How services are rebalanced after hosts have joined. */
@@ -24,5 +24,6 @@ export const UNREADY_SERVICES =
 
 /** Sorted by name, whichever modules contribute them. */
 export function evacuatorsOf(composition: Composition): readonly Evacuator[] {
-  return [...composition.all(EVACUATORS)].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const evacuators = composition.all(EVACUATORS).map((one) => (typeof one === 'function' ? one(composition) : one));
+  return evacuators.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

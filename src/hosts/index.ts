@@ -55,6 +55,7 @@ export {
 export { beginEvacuation, runInOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
 export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
+export { EVACUATION_KINDS } from './preview/representation.ts';
 export type * from './evacuator.ts';
 export type { RemovalImpact, RemovalImpactComputation } from './preview/removal-impact.ts';
 export { markUntrustedAfterRebuild } from './scale-in/rebuilt-mark.ts';

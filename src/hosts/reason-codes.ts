@@ -11,6 +11,7 @@ export const HOST_REASON_CODES: readonly string[] = [
   'budget',
   'cannot-rebalance',
   'coming-back',
+  'drains-under-way',
   'forced-down',
   'handover-budget',
   'handovers-under-way',

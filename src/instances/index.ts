@@ -11,7 +11,7 @@ export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
 export { deleteInstances } from './delete/request.ts';
 export { copyOf, roleOfCopy } from './delete/clean.ts';
-export { instanceEvacuator } from './evacuation/evacuator.ts';
+export { INSTANCE_HOLDS } from './evacuation/hold.ts';
 export { FAULTS } from './faults.ts';
 export { gatesOf } from './gates.ts';
 export { FLAVOR, GROUP, INSTANCE } from './model.ts';

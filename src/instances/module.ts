@@ -8,6 +8,7 @@ import { instanceClean } from './delete/clean.ts';
 import { DegradedController } from './degraded/controller.ts';
 import { instanceDelete } from './delete/delete.ts';
 import { instanceEvacuator } from './evacuation/evacuator.ts';
+import { INSTANCE_HOLDS } from './evacuation/hold.ts';
 import { flavorRoutes } from './catalog/flavor-routes.ts';
 import { groupRoutes } from './catalog/group-routes.ts';
 import { hostBuilder } from './host-builder.ts';
@@ -48,7 +49,7 @@ export const instancesModule: Module = {
     instanceShelve,
   ],
   contributions: [
-    contribute(EVACUATORS, instanceEvacuator),
+    contribute(EVACUATORS, (composition) => instanceEvacuator(composition.all(INSTANCE_HOLDS))),
     contribute(VIEW_PARTS, instancesPart),
     contribute(BUILDERS, hostBuilder),
   ],

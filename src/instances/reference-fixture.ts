@@ -31,7 +31,10 @@ import { instanceShelve } from './shelve-rebuild/shelve-operation.ts';
 
 const CHANGED = { changedBy: 'test', changedAtMs: 0 };
 
-export const EVACUATORS: readonly Evacuator[] = [instanceEvacuator, portEvacuator];
+/** As long as nothing lives inside instances. */
+export const INSTANCE_EVACUATOR = instanceEvacuator([]);
+
+export const EVACUATORS: readonly Evacuator[] = [INSTANCE_EVACUATOR, portEvacuator];
 
 export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
   [

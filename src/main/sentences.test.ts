@@ -134,6 +134,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'host-down': [HOST],
   budget: [HOST],
   'moves-under-way': [HOST],
+  'drains-under-way': [HOST],
   'handovers-under-way': [HOST],
   'handover-budget': [HOST],
   'host-works': [HOST, { ...HOST, kind: 'instance', target: 'web', operation: 'op-1' }],

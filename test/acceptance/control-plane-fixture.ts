@@ -14,6 +14,8 @@ import {
   type Kind,
   type Refusal,
 } from '../../src/fleet/index.ts';
+import { PROGRAM } from '../../src/main/modules.ts';
+import type { Composition } from '../../src/composition/index.ts';
 import { HOST, isTombstoned } from '../../src/hosts/index.ts';
 import type { Decision, Ids } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
@@ -24,6 +26,8 @@ import { WatchedDriver, WatchedSwitch, type PerformedTask } from './nodes-fixtur
 import { ADDRESS, Server, sha256 } from './server-fixture.ts';
 
 export interface ControlPlaneHarnessOptions {
+  /** Instead of this one: with modules of a test. */
+  readonly program?: Composition;
   /** What all machines have in common beside what the ground gives them. */
   readonly machine?: Omit<SimulatedNodeOptions, 'clock'>;
 }
@@ -44,6 +48,7 @@ const PATIENCE_MS = 3_600_000;
 const SCAN_MS = 6000;
 
 export class ControlPlaneHarness {
+  readonly program: Composition;
   readonly clock = new VirtualClock();
   readonly network = new SimulatedNetwork({
     clock: this.clock,
@@ -73,7 +78,8 @@ export class ControlPlaneHarness {
   #lastRevision = 0;
   #openItems: { readonly fleet: Fleet; readonly revision: number; readonly items: readonly string[] } | undefined;
 
-  constructor({ machine }: ControlPlaneHarnessOptions = {}) {
+  constructor({ machine, program = PROGRAM }: ControlPlaneHarnessOptions = {}) {
+    this.program = program;
     const { clock, ids, log } = this;
     const shared = {
       network: this.network.hostNetwork,
@@ -133,8 +139,9 @@ export class ControlPlaneHarness {
 
   /** Starts a server on the present disk. It becomes leader as soon as no other is. */
   async startServer(): Promise<Server> {
-    const { clock, ids, log, network } = this;
+    const { clock, ids, log, network, program } = this;
     const server = new Server({
+      program,
       name: this.ids.next('server'),
       disk: this.#disk,
       clock,

@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { AGENT_GATEWAY } from '../../src/agent/module.ts';
 import { StatementIssuer, type AgentGateway } from '../../src/agent/runtime.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
-import { DRIVER_WRAPPER, provide, Runtime, type Controller } from '../../src/composition/index.ts';
+import { DRIVER_WRAPPER, provide, Runtime, type Composition, type Controller } from '../../src/composition/index.ts';
 import type { AppliedChange } from '../../src/fleet/index.ts';
 import { LIVENESS_CONTROLLER, LIVENESS_TIMING } from '../../src/hosts/index.ts';
 import type { LivenessController } from '../../src/hosts/runtime.ts';
@@ -29,7 +29,6 @@ import {
 import type { Driver, Log } from '../../src/operations/index.ts';
 import { LEASE_CONTROLLER } from '../../src/operations/module.ts';
 import { coreProviders } from '../../src/main/core-providers.ts';
-import { PROGRAM } from '../../src/main/modules.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
@@ -96,6 +95,7 @@ export interface ServerParts {
   readonly ids: Ids;
   readonly log: Log;
   readonly network: SimulatedNetwork;
+  readonly program: Composition;
   readonly hasCredentials: () => boolean;
   /** Called for every commit before any other listener on this server. */
   readonly onCommit: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
@@ -115,11 +115,11 @@ export class Server {
   readonly #runners: readonly Controller[];
 
   constructor(parts: ServerParts) {
-    const { name, disk, clock, ids, log } = parts;
+    const { name, disk, clock, ids, log, program } = parts;
     this.name = name;
     const journal = new Journal({
       store: new MortalStore(disk, this.#life),
-      registry: PROGRAM.newRegistry(),
+      registry: program.newRegistry(),
       clock,
       ids,
     });
@@ -137,7 +137,7 @@ export class Server {
       trustedTime: () => () => clock.nowMs(),
       gateway: () => ({ hash: sha256, statements, intervalMs: LOOK_MS }),
     });
-    const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+    const runtime = new Runtime(program, { journal, clock, ids, log }, [
       ...core,
       provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),
       provide(NETWORK_DRIVER, () => this.#networkDriver(parts)),

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { createToken, newSecret, type NewToken, type Token } from '../../src/access/index.ts';
 import { AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
-import { provide, Runtime } from '../../src/composition/index.ts';
+import { provide, Runtime, type Composition } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview/preview-fixture.ts';
@@ -65,15 +65,18 @@ export interface ApiTestServerOptions extends Partial<
   /** False for a server that only follows. */
   readonly leads?: boolean;
   readonly logLevel?: string;
+  /** Instead of this one: with modules of a test. */
+  readonly program?: Composition;
 }
 
 export async function startApiTestServer(options: ApiTestServerOptions = {}): Promise<ApiTestServer> {
+  const { program = PROGRAM } = options;
   const clock = options.clock ?? clockAhead();
   const ids = realIds();
   const disk = options.disk ?? new MemoryDisk({ journalId: 'journal-of-tests', nowMs: clock.nowMs });
   const journal = new Journal({
     store: options.store ?? new MemoryStore(disk),
-    registry: PROGRAM.newRegistry(),
+    registry: program.newRegistry(),
     clock,
     ids,
     pollMs: 20,
@@ -88,7 +91,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
   });
   const log = pino({ level: options.logLevel ?? 'debug' }, sink);
   const received: string[] = [];
-  const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+  const runtime = new Runtime(program, { journal, clock, ids, log }, [
     ...coreProviders({ ...IDLE_CORE, credentials: { has: () => false }, gateway: () => ({ hash: hashSecret }) }),
     provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void received.push(host) })),
   ]);

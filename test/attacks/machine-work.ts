@@ -5,8 +5,8 @@ import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { findHost } from '../../src/hosts/decide.ts';
 import { runInOneStep, type Evacuator } from '../../src/hosts/evacuator.ts';
 import { drainStep } from '../../src/hosts/scale-in/drain.ts';
-import { instanceEvacuator } from '../../src/instances/evacuation/evacuator.ts';
 import { INSTANCE } from '../../src/instances/index.ts';
+import { INSTANCE_EVACUATOR } from '../../src/instances/reference-fixture.ts';
 import { accept } from '../../src/journal/index.ts';
 import { PORT } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
@@ -33,7 +33,7 @@ export async function drainInstance(world: ApiTestServer, { host, instance, site
   const tenant = { kind: INSTANCE.name, id: instance };
   const move = { kind: 'move', how: 'live', to: 'central-1' } as const;
   const evacuator: Evacuator = {
-    ...instanceEvacuator,
+    ...INSTANCE_EVACUATOR,
     remainingTenants: () => [tenant],
     plan: () => runInOneStep([{ host, tenant, evacuation: move }]),
   };

@@ -264,7 +264,7 @@ export interface HostTenants {
     readonly kind: string;
     readonly id: string;
     readonly evacuation: {
-      readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
+      readonly kind: 'move' | 'drain' | 'rebuild' | 'ends' | 'wait';
       readonly how?: string;
       readonly to?: string;
       readonly reason?: { readonly code: string };
@@ -757,7 +757,7 @@ export interface ScaleInPreview {
       readonly kind: string;
       readonly id: string;
       readonly evacuation: {
-        readonly kind: 'move' | 'rebuild' | 'ends' | 'wait';
+        readonly kind: 'move' | 'drain' | 'rebuild' | 'ends' | 'wait';
         readonly how?: string;
         readonly to?: string;
         readonly reason?: { readonly code: string };
@@ -779,6 +779,7 @@ export interface ScaleInPreview {
   readonly counts: {
     readonly tenants: number;
     readonly moves: number;
+    readonly drains: number;
     readonly blocked: number;
     readonly designations: number;
     readonly ends: number;
@@ -806,7 +807,7 @@ export interface ScaleInPreview {
   };
   readonly interruptions: readonly {
     readonly kind: string;
-    readonly by: 'move' | 'rebuild' | 'ends' | 'wait';
+    readonly by: 'move' | 'drain' | 'rebuild' | 'ends' | 'wait';
     readonly how?: string;
     readonly count: number;
     readonly interruption: 'none' | 'brief' | 'restart' | 'ends';
@@ -814,9 +815,11 @@ export interface ScaleInPreview {
   readonly estimate: {
     readonly durationMs: number;
     readonly moves: number;
+    readonly drains: number;
     readonly assuming: readonly {
       readonly kind: string;
       readonly moves: number;
+      readonly drains?: number;
       readonly eachMs: number;
       readonly measuredOver?: number;
     }[];

@@ -21,6 +21,8 @@ function evacuationText({ evacuation: { kind, how, to, sentence } }: Tenant): st
       return how === 'handover'
         ? `move it by a handover${where}`
         : `move it${how === undefined ? '' : ` ${how}`}${where}`;
+    case 'drain':
+      return 'drain it: what lives in it leaves';
     case 'rebuild':
       return `rebuild it${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':

@@ -55,6 +55,8 @@ function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): stri
   switch (kind) {
     case 'move':
       return how === 'handover' ? `move by a handover${where}` : `move${how === undefined ? '' : ` ${how}`}${where}`;
+    case 'drain':
+      return 'be drained: what lives in it leaves';
     case 'rebuild':
       return `be rebuilt${to === undefined ? ' elsewhere' : ` on ${to}`}`;
     case 'ends':
@@ -126,27 +128,36 @@ const INTERRUPTIONS: Readonly<Record<Interruption['interruption'], string>> = {
 
 function wayText({ by, how }: Interruption): string {
   if (by === 'rebuild') return 'rebuilt';
+  if (by === 'drain') return 'drained';
   if (by === 'ends') return 'end with the host';
   return how === 'handover' ? 'moved by a handover' : `moved${how === undefined ? '' : ` ${how}`}`;
+}
+
+function consequenceText({ by, interruption }: Interruption): string {
+  return by === 'drain' ? 'what lives inside is started elsewhere' : INTERRUPTIONS[interruption];
 }
 
 function interruptionText({ interruptions }: ScaleInPreview): string {
   const moving = interruptions.filter(({ by }) => by !== 'wait');
   return moving
-    .map((one) => `${countText(one.count, `${one.kind}s`)}: ${wayText(one)}, ${INTERRUPTIONS[one.interruption]}.`)
+    .map((one) => `${countText(one.count, `${one.kind}s`)}: ${wayText(one)}, ${consequenceText(one)}.`)
     .join('\n');
 }
 
 function estimateText({ estimate, counts }: ScaleInPreview): string {
-  const { durationMs, moves, assuming, budgets } = estimate;
-  if (moves === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
+  const { durationMs, moves, drains, assuming, budgets } = estimate;
+  if (moves + drains === 0) return counts.tenants === 0 ? 'Nothing has to move.' : 'Nothing can move now.';
   const atOnce = `${budgets.movesAtOnce} at once and ${budgets.movesPerHostAtOnce} a host`;
-  return `It should take about ${durationText(durationMs)}: ${assuming.map(timeText).join(', ')}, ${atOnce}.`;
+  const limits = moves === 0 ? '' : `, ${atOnce}`;
+  return `It should take about ${durationText(durationMs)}: ${assuming.map(timeText).join(', ')}${limits}.`;
 }
 
-function timeText({ kind, moves, eachMs, measuredOver }: MoveTime): string {
+function timeText({ kind, moves, drains = 0, eachMs, measuredOver }: MoveTime): string {
   const basis = measuredOver === undefined ? 'assumed' : `measured over ${countText(measuredOver, 'moves')}`;
-  return `${countText(moves, kind)} of ${Math.round(eachMs / 100) / 10} s each (${basis})`;
+  const each = `${Math.round(eachMs / 100) / 10} s each (${basis})`;
+  return drains > 0
+    ? `${countText(drains, kind)} drained one after the other, ${each}`
+    : `${countText(moves, kind)} of ${each}`;
 }
 
 function startText({ hosts, plan }: ScaleInPreview): string {

@@ -43,7 +43,7 @@ function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<Part,
 }
 
 function evacuationText(evacuation: PlannedEvacuation['evacuation']): string {
-  return evacuation.kind === 'wait' || evacuation.kind === 'ends' ? evacuation.kind : `to ${evacuation.to}`;
+  return 'to' in evacuation ? `to ${evacuation.to}` : evacuation.kind;
 }
 
 function lines(rows: readonly (readonly string[])[]): string {

@@ -171,11 +171,43 @@ describe('how long it should take', () => {
     expect(shown(plainFleet(), ['c1', 'c2']).estimate).toEqual({
       durationMs: 3000 + 20_000,
       moves: 5,
+      drains: 0,
       assuming: [
         { kind: 'designations', moves: 2, eachMs: 3000 },
         { kind: 'instances', moves: 3, eachMs: 20_000 },
       ],
       budgets: BUDGETS,
+    });
+  });
+});
+
+describe('tenants that are drained where they are', () => {
+  const drained = { 'web-1': { kind: 'drain' }, 'web-2': { kind: 'drain' } } as const;
+  const planned = (): ScaleInPreview => shown(plainFleet(), ['c1', 'c2'], both({ evacuations: drained }));
+
+  test('have-no-target, load no host and are not blocked', () => {
+    const { blocked, loads, estimate, interruptions } = planned();
+    expect(blocked).toEqual([]);
+    const taken = loads.busiest.reduce((sum, { before, after }) => {
+      return sum + (after['instances'] ?? 0) - (before['instances'] ?? 0);
+    }, 0);
+    expect(taken).toBe(estimate.moves - 2);
+    expect(interruptions).toContainEqual({ kind: 'instance', by: 'drain', count: 2, interruption: 'restart' });
+  });
+
+  test('are-estimated-one-after-the-other, beside what moves', () => {
+    const { estimate } = planned();
+    expect(estimate.drains).toBe(2);
+    expect(estimate.assuming).toContainEqual({ kind: 'instances', moves: 1, drains: 2, eachMs: 20_000 });
+    expect(estimate.durationMs).toBe(3000 + 20_000 + 2 * 20_000);
+  });
+
+  test('bind-a-start-to-the-plan-like-any-other: one that is held by now differs', () => {
+    const held = { ...drained, 'web-1': { kind: 'wait', reason: { code: 'held' } } } as const;
+    const request = { hosts: ['c1', 'c2'], plan: planned().planHash, nowMs: 9, hash: sha256 };
+    expect(planProblem(plainFleet(), both({ evacuations: drained }), request)).toBeUndefined();
+    expect(planProblem(plainFleet(), both({ evacuations: held }), request)?.facts).toMatchObject({
+      differs: ['blocked'],
     });
   });
 });
@@ -289,6 +321,7 @@ describe('the plan that a start is bound to', () => {
       () => hashWith(both({ on: { c1: ['web-1'], c2: ['web-2', 'db-1'] } })),
       ['tenants'],
     ],
+    ['an-instance-that-is-drained-instead', () => hashWith(both({ evacuations: { 'web-1': { kind: 'drain' } } })), []],
     ['an-instance-that-is-blocked-now', () => hashWith(both({ evacuations: { 'web-1': waits('x') } })), ['blocked']],
     [
       'another-target-of-a-service',

@@ -41,7 +41,7 @@ export interface HostPreview {
   readonly host: string;
   readonly state: HostState;
   readonly connection: ConnectionState;
-  /** Moving off it just now. */
+  /** Moving off it, or drained on it, just now. */
   readonly underWay: number;
   /** No evacuator moves them: they block its removal. */
   readonly strays?: Strays;
@@ -188,7 +188,10 @@ function hostPreview(
     host: id,
     state: doc.state,
     connection: doc.connection.state,
-    underWay: evacuators.reduce((sum, one) => sum + one.countLeaving(fleet, id), 0),
+    underWay: evacuators.reduce(
+      (sum, one) => sum + one.countLeaving(fleet, id) + (one.countDraining?.(fleet, id) ?? 0),
+      0,
+    ),
     ...(doc.strays !== undefined && { strays: doc.strays }),
     tenants: (all.get(id) ?? []).map(({ tenant, evacuation }) => ({ tenant, evacuation })),
   };
@@ -201,6 +204,7 @@ function designationMove({ host: from, tenant, evacuation }: PlannedEvacuation):
       return [{ tenant, from, to: evacuation.to }];
     case 'ends':
       return [{ tenant, from }];
+    case 'drain':
     case 'wait':
       return [];
   }
@@ -226,6 +230,8 @@ function interruptionOf(evacuation: Evacuation): Interruption {
   switch (evacuation.kind) {
     case 'move':
       return NOTICED[evacuation.how] ?? 'none';
+    // What lives in it is started elsewhere.
+    case 'drain':
     case 'rebuild':
       return 'restart';
     case 'ends':

@@ -13,8 +13,11 @@ import { REMOVAL_IMPACT_SCHEMA, type RemovalImpact } from './removal-impact.ts';
 
 const Reason = Type.Object({ code: Type.String() }, { additionalProperties: true });
 
+/** What becomes of a tenant. */
+export const EVACUATION_KINDS = 'drain: what lives in it leaves it, and it goes with what it runs in';
+
 const EVACUATION = Type.Object({
-  kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
+  kind: Type.Enum(['move', 'drain', 'rebuild', 'ends', 'wait'], { description: EVACUATION_KINDS }),
   how: Type.Optional(Type.String({ description: 'of a move: live, cold or handover' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
   reason: Type.Optional(Reason),
@@ -44,7 +47,7 @@ export const PREVIEW = Type.Object({
       host: Type.String(),
       state: Type.Enum(HOST_STATES),
       connection: Type.Enum(CONNECTION_STATES),
-      underWay: Type.Integer({ description: 'tenants moving off it now' }),
+      underWay: Type.Integer({ description: 'tenants moving off it, or drained on it, now' }),
       strays: Type.Optional(
         Type.Object(STRAYS_SCHEMA.properties, {
           description: 'strays: what the host has and the fleet does not know; they block its removal',
@@ -58,6 +61,7 @@ export const PREVIEW = Type.Object({
   counts: Type.Object({
     tenants: Type.Integer(),
     moves: Type.Integer(),
+    drains: Type.Integer({ description: 'tenants that are drained where they are' }),
     blocked: Type.Integer(),
     designations: Type.Integer(),
     ends: Type.Integer({ description: 'services that end with their host' }),
@@ -75,7 +79,7 @@ export const PREVIEW = Type.Object({
   interruptions: Type.Array(
     Type.Object({
       kind: Type.String(),
-      by: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
+      by: Type.Enum(['move', 'drain', 'rebuild', 'ends', 'wait']),
       how: Type.Optional(Type.String()),
       count: Type.Integer(),
       interruption: Type.Enum(['none', 'brief', 'restart', 'ends']),
@@ -84,10 +88,12 @@ export const PREVIEW = Type.Object({
   estimate: Type.Object({
     durationMs: Type.Integer(),
     moves: Type.Integer(),
+    drains: Type.Integer(),
     assuming: Type.Array(
       Type.Object({
         kind: Type.String(),
         moves: Type.Integer(),
+        drains: Type.Optional(Type.Integer({ description: 'they are estimated one after the other' })),
         eachMs: Type.Integer(),
         measuredOver: Type.Optional(
           Type.Integer({ description: 'the number of moves that were measured; absent when the duration is assumed' }),
@@ -132,6 +138,7 @@ export function renderPreview(preview: ScaleInPreview, showing: PreviewRenderCon
     counts: {
       tenants: hosts.reduce((sum, { tenants }) => sum + tenants.length, 0),
       moves: estimate.moves,
+      drains: estimate.drains,
       blocked: blocked.length,
       designations: designations.length,
       ends: designations.filter(({ to }) => to === undefined).length,
@@ -187,7 +194,7 @@ function renderTenant({ tenant, evacuation }: TenantPlan, showing: PreviewRender
 
 function renderEvacuation(evacuation: Evacuation, showing: PreviewRenderContext): object {
   if (evacuation.kind === 'wait') return { kind: 'wait', ...renderReason(evacuation.reason, showing) };
-  if (evacuation.kind === 'ends') return evacuation;
+  if (!('to' in evacuation)) return evacuation;
   const { to, ...rest } = evacuation;
   return canKnow(to, showing) ? { ...rest, to } : rest;
 }

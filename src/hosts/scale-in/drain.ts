@@ -23,7 +23,7 @@ import { beginEvacuation, planEvacuation, type PlannedEvacuation, type Evacuator
 import { HOST, type Host } from '../model.ts';
 import { findBlockingTenants, unsettledReasonsOf, remainingWorkReason } from './evidence.ts';
 import { evacuationCommand, selectHandingOver, startHandovers } from './handover-start.ts';
-import { drainMovesId, fullReason, moveBudgetFor } from './moves.ts';
+import { drainMovesId, fullReason, moveBudgetFor, type MoveBudget } from './moves.ts';
 
 export interface DrainContext {
   readonly fleet: FleetReader;
@@ -39,6 +39,8 @@ export interface DrainContext {
 /** Of those that cannot go now, no more are tried out in one look. The next ones come with the next look. */
 const LOOKS_MAX = 16;
 const LOOK_EVERY_MS = 5000;
+/** Begun in one look, of one evacuator: each may mean many calls to another system. The next ones come with the next look. */
+const DRAINS_MAX = 16;
 const DRAINER = 'operation:scale-in';
 
 /** The steps to record; none when nothing changed. */
@@ -136,30 +138,39 @@ function notStartedReason(host: string, { message }: Refusal): Reason {
   return { code: 'not-begun', host, message };
 }
 
-/** As many as the budgets allow. One that cannot go does not keep the others. */
+/** As many as the budgets allow, and drains in any case. One that cannot go does not keep the others. */
 function beginMoves(context: DrainContext): readonly RecordStep[] {
   const { fleet, evacuators, host, nowMs } = context;
   const budget = moveBudgetFor(fleet, evacuators, host.id);
-  if (budget.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, budget));
   const changes: Change[] = [];
   const waits: Reason[] = [];
   let left = budget.moves;
   let rebuilt = false;
   for (const evacuator of evacuators.filter((one) => one.leavesFirst !== true)) {
-    const planned = planNextMoves(context, evacuator, left);
+    const drains = evacuator.countDraining !== undefined;
+    const planned = planNextMoves(context, evacuator, drains ? DRAINS_MAX : left);
     const made = beginEvacuations(context, evacuator, planned);
     for (const { evacuation } of planned) if (evacuation.kind === 'wait') waits.push(evacuation.reason);
     if (made.reason !== undefined) waits.push(made.reason);
     if (made.changes.length === 0) continue;
     changes.push(...made.changes);
-    left -= planned.filter(isActionable).length;
+    left -= drains ? 0 : planned.filter(isActionable).length;
     rebuilt ||= planned.some(({ evacuation }) => evacuation.kind === 'rebuild');
   }
   if (changes.length > 0) {
     const distrust = rebuilt ? markUntrustedAfterRebuild(fleet, host.id, { by: DRAINER, nowMs }) : [];
-    return [recordStarted(context, 'move', { changes: [...changes, ...distrust] }, 'moves-under-way')];
+    const code = left < budget.moves ? 'moves-under-way' : 'drains-under-way';
+    return [recordStarted(context, 'move', { changes: [...changes, ...distrust] }, code)];
   }
-  return recordStuck(context, waits, budget.underWay);
+  if (budget.moves === 0) return waitIfNew(context.item, 'move', fullReason(host.id, budget));
+  return recordStuck(context, waits, underWayReason(context, budget));
+}
+
+/** What has begun and is not done yet. */
+function underWayReason({ fleet, evacuators, host }: DrainContext, { underWay }: MoveBudget): Reason | undefined {
+  if (underWay) return { code: 'moves-under-way', host: host.id };
+  const draining = evacuators.some((one) => (one.countDraining?.(fleet, host.id) ?? 0) > 0);
+  return draining ? { code: 'drains-under-way', host: host.id } : undefined;
 }
 
 /** The next tenants of an evacuator that may move, and those found on the way that may not. Costs O(tenants returned). */
@@ -206,34 +217,35 @@ function planWithinLimits(
 }
 
 function isActionable({ evacuation }: PlannedEvacuation): boolean {
-  return evacuation.kind === 'move' || evacuation.kind === 'rebuild';
+  return evacuation.kind === 'move' || evacuation.kind === 'rebuild' || evacuation.kind === 'drain';
 }
 
 function recordStarted(
   { item, host }: DrainContext,
   step: string,
   { changes }: StartedEvacuations,
-  code: 'handovers-under-way' | 'moves-under-way',
+  code: 'handovers-under-way' | 'moves-under-way' | 'drains-under-way',
 ): RecordStep {
   const reason = { code, host: host.id };
   return record(item, { state: 'waiting', step, reason }, { changes: mergeChanges(changes) });
 }
 
-/** Nothing can begin: because of what blocks, because of open moves, or because nothing is left. */
-function recordStuck(context: DrainContext, waits: readonly Reason[], underWay: boolean): readonly RecordStep[] {
+/** Nothing can begin: because of what blocks, because of what is under way, or because nothing is left. */
+function recordStuck(
+  context: DrainContext,
+  waits: readonly Reason[],
+  underWay: Reason | undefined,
+): readonly RecordStep[] {
   const { item, host } = context;
-  if (waits.length === 0 && !underWay) return finishIfEmpty(context, 'empty');
+  const first = waits[0] ?? underWay;
+  if (first === undefined) return finishIfEmpty(context, 'empty');
   const away = host.doc.connection.state === 'down' && host.doc.forcedDown === undefined;
   // A tenant that waits for something else, such as a port that no evacuator moves, is not helped by a force-down.
   if (away && waits.some(({ code }) => code === 'host-silent')) {
     mark('drain-waits-for-a-dead-host');
     return waitIfNew(item, 'move', { code: 'host-down', host: host.id });
   }
-  return waitIfNew(
-    item,
-    'move',
-    repeatedReason(context, waits) ?? waits[0] ?? { code: 'moves-under-way', host: host.id },
-  );
+  return waitIfNew(item, 'move', repeatedReason(context, waits) ?? first);
 }
 
 /** The item's present reason while it still holds: of many equal waits, each pass finds another. */

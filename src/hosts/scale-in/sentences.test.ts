@@ -41,6 +41,7 @@ test('all-of-them', () => {
       "host-down: Host c1 is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down c1 --reason <why>": then it is rebuilt elsewhere.",
       "budget: Host c1 waits for its turn: as many moves are under way as the setting "scale-in" allows at once.",
       "moves-under-way: Moves off host c1 are under way.",
+      "drains-under-way: What lives in tenants of host c1 is leaving them, so that they can leave the host.",
       "handovers-under-way: Handovers of services of host c1 are under way.",
       "handover-budget: Services of host c1 wait for their turn: as many handovers are under way as "handoversAtOnce" of the setting "election" allows.",
       "host-works: The agent of host c1 has work of operation op-1 for instance web-1 that is not done yet. "muster operations show op-1" says what.",

@@ -36,6 +36,8 @@ export const scaleInSentences: ReasonSentences = {
   budget: ({ host }) =>
     `Host ${formatFact(host)} waits for its turn: as many moves are under way as the setting "scale-in" allows at once.`,
   'moves-under-way': ({ host }) => `Moves off host ${formatFact(host)} are under way.`,
+  'drains-under-way': ({ host }) =>
+    `What lives in tenants of host ${formatFact(host)} is leaving them, so that they can leave the host.`,
   'handovers-under-way': ({ host }) => `Handovers of services of host ${formatFact(host)} are under way.`,
   'handover-budget': ({ host }) =>
     `Services of host ${formatFact(host)} wait for their turn: as many handovers are under way as "handoversAtOnce" of the setting "election" allows.`,

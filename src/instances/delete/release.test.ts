@@ -4,8 +4,7 @@ import { deleteInstances } from './request.ts';
 import { World } from '../instances-fixture.ts';
 import { createPort } from '../../network/decisions-fixture.ts';
 import { PORTS_BY_HOST } from '../../network/index.ts';
-import { instanceEvacuator } from '../evacuation/evacuator.ts';
-import { fixtureF } from '../reference-fixture.ts';
+import { fixtureF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 const DEADLINE_MS = 600_000;
 
@@ -74,7 +73,7 @@ describe('deadline-gives-back', () => {
     const world = await World.of(fixtureF('simulated'));
     await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
     await world.settle();
-    expect(instanceEvacuator.inventory(world.fleet, 'h2')).toEqual([]);
+    expect(INSTANCE_EVACUATOR.inventory(world.fleet, 'h2')).toEqual([]);
     expect([...world.fleet.find(PORTS_BY_HOST, 'h2')]).toEqual([]);
   });
 

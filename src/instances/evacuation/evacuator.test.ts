@@ -5,17 +5,16 @@ import { beginEvacuation, planEvacuation, type PlannedEvacuation } from '../../h
 import { accept } from '../../journal/index.ts';
 import { OPERATION, type Operation } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
-import { flavor, fixtureF, hostF } from '../reference-fixture.ts';
+import { flavor, fixtureF, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
 function planEvacuations(fleet: FleetReader, hosts: readonly string[], nowMs: number): readonly PlannedEvacuation[] {
-  const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(fleet, host) }));
-  return planEvacuation(fleet, instanceEvacuator, leavers, { nowMs });
+  const leavers = hosts.map((host) => ({ host, tenants: INSTANCE_EVACUATOR.inventory(fleet, host) }));
+  return planEvacuation(fleet, INSTANCE_EVACUATOR, leavers, { nowMs });
 }
 
 /** A line for each tenant of these hosts. */
@@ -39,7 +38,7 @@ async function startTwo(): Promise<World> {
 async function evacuate(world: World, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
-    const started = beginEvacuation(fleet, instanceEvacuator, planEvacuations(fleet, [host], world.nowMs), how);
+    const started = beginEvacuation(fleet, INSTANCE_EVACUATOR, planEvacuations(fleet, [host], world.nowMs), how);
     if ('code' in started) return { kind: 'refuse', refusal: started };
     const moving = started.changes.filter(
       ({ kind, doc }) => kind === OPERATION.name && (doc as Operation).kind !== 'instance-clean',

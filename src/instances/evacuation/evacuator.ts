@@ -39,6 +39,7 @@ import {
   isRelocating,
 } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
+import { findHold, type InstanceHold } from './hold.ts';
 import { explainNoValidHost, affinityBlockReason, noValidHostReason } from './no-valid-host.ts';
 import { isUnavailable, isFencedOrRemoved, placeInstance, portsOf, type StoredInstance } from '../build/placement.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
@@ -46,7 +47,8 @@ import { resetPlacement } from '../shelve-rebuild/shelve.ts';
 
 const MOVE_KIND = 'live';
 
-export const instanceEvacuator: Evacuator = {
+/** `holds`: what keeps an instance until something inside it has left. */
+export const instanceEvacuator = (holds: readonly InstanceHold[]): Evacuator => ({
   name: 'instances',
   moveKinds: ['instance-move', 'instance-rebuild'],
 
@@ -69,13 +71,13 @@ export const instanceEvacuator: Evacuator = {
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
   hostsAffectedBy: (change, fleet) => affectedHosts(fleet, change),
 
-  plan: planInstances,
+  plan: (openTrial, leavers, how) => planInstances(openTrial, leavers, { ...how, holds }),
 
   // A drain begins few at once.
   begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, how)),
 
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
-};
+});
 
 function beginMoves(
   fleet: FleetReader,
@@ -135,13 +137,17 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 function* planInstances(
   openTrial: OpenTrial,
   leavers: readonly LeavingTenants[],
-  { nowMs, explained = 0, isExplained }: PlanOptions,
+  { nowMs, explained = 0, isExplained, holds }: PlanOptions & Pick<LeaveCheck, 'holds'>,
 ): PlanSteps {
   const trial = yield* openTrial(CLAIM.name);
   const planned: PlannedEvacuation[] = [];
   for (const leaver of leavers) {
     for (const tenant of leaver.tenants) {
-      planned.push({ host: leaver.host, tenant, evacuation: planInstanceEvacuation(trial, leaver, tenant, nowMs) });
+      planned.push({
+        host: leaver.host,
+        tenant,
+        evacuation: planInstanceEvacuation(trial, leaver, tenant, { nowMs, holds }),
+      });
       yield;
     }
   }
@@ -149,11 +155,16 @@ function* planInstances(
   return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 
+interface LeaveCheck {
+  readonly nowMs: number;
+  readonly holds: readonly InstanceHold[];
+}
+
 function planInstanceEvacuation(
   trial: Trial,
   { host, within }: LeavingTenants,
   { id }: Tenant,
-  nowMs: number,
+  { nowMs, holds }: LeaveCheck,
 ): Evacuation {
   const instance = trial.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return wait({ code: 'instance-gone', instance: id });
@@ -166,8 +177,8 @@ function planInstanceEvacuation(
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
   } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
   if (!dead && isUnavailable(trial, host)) return wait({ code: 'host-silent', host, instance: id });
-  const pause = backoffAfterFailure(trial, instance, host, nowMs);
-  if (pause !== undefined) return wait(pause);
+  const kept = findHold(holds, trial, instance, host) ?? backoffAfterFailure(trial, instance, host, nowMs);
+  if (kept !== undefined) return wait(kept);
   const found = placeLeaving(trial, instance, { host, within }, nowMs);
   if (found === undefined)
     return wait(affinityBlockReason(trial, instance, host) ?? noValidHostReason(id, { host, within }));

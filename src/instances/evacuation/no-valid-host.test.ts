@@ -3,11 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost, HOST, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { schedulerModel } from '../../scheduler/index.ts';
-import { instanceEvacuator } from './evacuator.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP, type Group } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
-import { fixtureF, flavor, hostF } from '../reference-fixture.ts';
+import { fixtureF, flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 /** The scheduler's index of all hosts. */
 function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
@@ -25,8 +24,8 @@ function planLeaving(fleet: FleetReader, hosts: readonly string[], explained: nu
       const host = findHost(trial, id);
       if (host !== undefined) trial.add([put(HOST, host.id, { ...host.doc, state: 'draining' })]);
     }
-    const leavers = hosts.map((host) => ({ host, tenants: instanceEvacuator.inventory(trial, host) }));
-    return planEvacuation(trial, instanceEvacuator, leavers, { nowMs: 1, explained });
+    const leavers = hosts.map((host) => ({ host, tenants: INSTANCE_EVACUATOR.inventory(trial, host) }));
+    return planEvacuation(trial, INSTANCE_EVACUATOR, leavers, { nowMs: 1, explained });
   });
 }
 

@@ -9,8 +9,7 @@ import { SITE } from '../../sites/index.ts';
 import { beginSweep } from '../delete/clean.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP, type Group } from '../model.ts';
-import { fixtureF, flavor, hostF } from '../reference-fixture.ts';
-import { instanceEvacuator } from './evacuator.ts';
+import { fixtureF, flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 type Leaver = Omit<LeavingTenants, 'tenants'>;
 
@@ -21,9 +20,9 @@ function plan<T>(world: World, leaving: readonly Leaver[], read: (trial: Trial, 
       const stored = findHost(trial, host);
       if (stored !== undefined) trial.add([put(HOST, stored.id, { ...stored.doc, state: 'draining' })]);
     }
-    const leavers = leaving.map((one) => ({ ...one, tenants: instanceEvacuator.inventory(trial, one.host) }));
+    const leavers = leaving.map((one) => ({ ...one, tenants: INSTANCE_EVACUATOR.inventory(trial, one.host) }));
     const planned = runAllSteps(
-      instanceEvacuator.plan(() => runInOneStep(trial), leavers, { nowMs: 1, explained: 100 }),
+      INSTANCE_EVACUATOR.plan(() => runInOneStep(trial), leavers, { nowMs: 1, explained: 100 }),
     );
     const messages = planned.map(({ tenant, evacuation }) =>
       evacuation.kind === 'wait'

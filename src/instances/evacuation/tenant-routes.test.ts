@@ -4,7 +4,7 @@ import type { Answer, Caller, RefusalAnswer, RouteContext as RouteWorld } from '
 import { findHost, runInOneStep, type Evacuator } from '../../hosts/index.ts';
 import { CLAIM } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
-import { instanceEvacuator } from './evacuator.ts';
+import { INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 import { World } from '../instances-fixture.ts';
 import { instanceSentences } from '../sentences.ts';
 import { tenantRoutes } from './tenant-routes.ts';
@@ -13,7 +13,7 @@ async function ask(
   world: World,
   host: string,
   caller: Partial<Caller>,
-  { query = {}, evacuator = instanceEvacuator }: { readonly query?: object; readonly evacuator?: Evacuator } = {},
+  { query = {}, evacuator = INSTANCE_EVACUATOR }: { readonly query?: object; readonly evacuator?: Evacuator } = {},
 ): Promise<unknown> {
   const [route] = tenantRoutes({ evacuators: [evacuator], explain: explainer([instanceSentences]) });
   const call = { params: { id: host }, query, body: {}, caller: { name: 'ann', role: 'operator', ...caller } };
@@ -52,11 +52,11 @@ describe('the tenants of a host', () => {
     const world = await startOne();
     const planned: (string | undefined)[] = [];
     const evacuator: Evacuator = {
-      ...instanceEvacuator,
+      ...INSTANCE_EVACUATOR,
       *plan(openTrial, leavers, how) {
         const trial = yield* openTrial(CLAIM.name);
         planned.push(findHost(trial, 'h2')?.doc.state);
-        return yield* instanceEvacuator.plan(() => runInOneStep(trial), leavers, how);
+        return yield* INSTANCE_EVACUATOR.plan(() => runInOneStep(trial), leavers, how);
       },
     };
     await ask(world, 'h2', {}, { evacuator });

@@ -14,6 +14,7 @@ import {
 } from '../../access/index.ts';
 import type { Refusal } from '../../fleet/index.ts';
 import {
+  EVACUATION_KINDS,
   findHost,
   HOST,
   planInSlices,
@@ -38,7 +39,7 @@ const LIMIT_DEFAULT = 100;
 const LIMIT_MAX = 1000;
 
 const EvacuationSchema = Type.Object({
-  kind: Type.Enum(['move', 'rebuild', 'ends', 'wait']),
+  kind: Type.Enum(['move', 'drain', 'rebuild', 'ends', 'wait'], { description: EVACUATION_KINDS }),
   how: Type.Optional(Type.String({ description: 'of a move: live or cold' })),
   to: Type.Optional(Type.String({ description: 'the host that would be chosen now; for operators' })),
   reason: Type.Optional(Type.Object({ code: Type.String() }, { additionalProperties: true })),
@@ -144,11 +145,11 @@ function tenantToJson({ tenant, evacuation }: PlannedEvacuation, showing: Tenant
 
 /** Which hosts have free capacity is for operators only. */
 function evacuationToJson(evacuation: Evacuation, { caller, explain, sight }: TenantRenderContext): object {
-  if (evacuation.kind === 'ends') return evacuation;
   if (evacuation.kind === 'wait') {
     const reason = sight?.redactReason(evacuation.reason) ?? evacuation.reason;
     return { kind: 'wait', reason, sentence: explain(reason) };
   }
+  if (!('to' in evacuation)) return evacuation;
   const { to, ...rest } = evacuation;
   return permits(caller, 'operator') && sight?.canSee(HOST.name, to) !== false ? { ...rest, to } : rest;
 }

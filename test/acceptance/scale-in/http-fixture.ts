@@ -8,7 +8,6 @@ import type { Journal } from '../../../src/journal/index.ts';
 import { SIMULATED_NETWORK } from '../../../src/network/index.ts';
 import { coreProviders } from '../../../src/main/core-providers.ts';
 import { IDLE_CORE } from '../../../src/main/core-providers-fixture.ts';
-import { PROGRAM } from '../../../src/main/modules.ts';
 import { surfaceOf } from '../../../src/main/surface.ts';
 import type { ScaleInWorld } from './world-fixture.ts';
 
@@ -68,11 +67,11 @@ export class HttpApi {
   }
 
   #server(): Server {
-    const { server: life, clock, ids, network } = this.#world;
+    const { server: life, clock, ids, network, program } = this.#world;
     const { journal, gateway } = life;
     if (this.#open?.journal !== journal) {
       const log = pino({ level: 'silent' });
-      const runtime = new Runtime(PROGRAM, { journal, clock, ids, log }, [
+      const runtime = new Runtime(program, { journal, clock, ids, log }, [
         ...coreProviders(IDLE_CORE),
         provide(AGENT_GATEWAY, () => gateway),
         provide(SIMULATED_NETWORK, () => network),

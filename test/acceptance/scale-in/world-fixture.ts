@@ -1,6 +1,5 @@
 // The verbs of the scale-in tests: routers and zones, leaving hosts and services, and the real state of switches. Hosts a to g have tunnels to one
 // another; network `n` is behind router `edge`, which has an external network.
-import { PROGRAM } from '../../../src/main/modules.ts';
 import { idOf, put, SETTING, type Refusal } from '../../../src/fleet/index.ts';
 import { ELECTION, SERVICE, type Service } from '../../../src/election/index.ts';
 import {
@@ -28,12 +27,12 @@ import type { ControlPlaneHarnessOptions } from '../control-plane-fixture.ts';
 import { sha256 } from '../server-fixture.ts';
 import { World, type HostShape } from '../world-fixture.ts';
 
-const EVACUATORS = evacuatorsOf(PROGRAM);
-
 const HOUR_MS = 3_600_000;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
 
 export class ScaleInWorld extends World {
+  readonly #evacuators = evacuatorsOf(this.program);
+
   /** Also waits until the switches of all connected hosts have converged, where a switch answers at all. */
   override async settle(): Promise<void> {
     await super.settle();
@@ -79,22 +78,22 @@ export class ScaleInWorld extends World {
 
   start(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Promise<ScaleInAnswer> {
     const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#command(), ...facts };
-    return this.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
+    return this.commit((fleet) => startScaleIn(fleet, this.#evacuators, command));
   }
 
   startRefused(hosts: readonly string[], facts: Partial<StartScaleIn> = {}): Promise<Refusal> {
     const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...this.#command(), ...facts };
-    return this.refusal((fleet) => startScaleIn(fleet, EVACUATORS, command));
+    return this.refusal((fleet) => startScaleIn(fleet, this.#evacuators, command));
   }
 
   end(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Promise<ScaleInAnswer> {
     const command = { hosts, disconnect: false, ...this.#command(), ...facts };
-    return this.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
+    return this.commit((fleet) => endScaleIn(fleet, this.#evacuators, command));
   }
 
   endRefused(hosts: readonly string[], facts: Partial<EndScaleIn> = {}): Promise<Refusal> {
     const command = { hosts, disconnect: false, ...this.#command(), ...facts };
-    return this.refusal((fleet) => endScaleIn(fleet, EVACUATORS, command));
+    return this.refusal((fleet) => endScaleIn(fleet, this.#evacuators, command));
   }
 
   recover(hosts: readonly string[], facts: Partial<RecoverHosts> = {}): Promise<ScaleInAnswer> {
@@ -109,7 +108,7 @@ export class ScaleInWorld extends World {
 
   preview(...hosts: readonly string[]): ScaleInPreview {
     const request = { hosts, nowMs: this.nowMs, hash: sha256, budgets: BUDGETS };
-    const preview = previewScaleIn(this.fleet, EVACUATORS, request);
+    const preview = previewScaleIn(this.fleet, this.#evacuators, request);
     if ('code' in preview) throw new Error(preview.message);
     return preview;
   }
