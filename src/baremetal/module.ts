@@ -28,6 +28,7 @@ import { managerDrainKind } from './managers/drain.ts';
 import { managerEvacuator } from './managers/evacuator.ts';
 import { ManagerGateway } from './managers/gateway.ts';
 import { ManagerLeases } from './managers/leases.ts';
+import { managerRebalanceKind } from './managers/rebalance.ts';
 import { managerRoutes } from './managers/routes.ts';
 import { denyUnlessManages } from './managers/right.ts';
 import { managerSentences } from './managers/sentences.ts';
@@ -89,6 +90,7 @@ export const baremetalModule: Module = {
   settings: [MANAGERS, SIMULATED_INVENTORY],
   operationKinds: () => [
     managerDrainKind,
+    managerRebalanceKind,
     reservationClaim,
     reservationRelease,
     baremetalBuild,

@@ -17,6 +17,7 @@ export const BAREMETAL_REASON_CODES: readonly string[] = [
   'machine-unavailable',
   'manager-drain-ended',
   'manager-lost',
+  'manager-rebalance-ended',
   'no-manager-alive',
   'no-match',
   'no-other-manager',

@@ -74,6 +74,7 @@ describe('the modules together', () => {
       'instance-replug',
       'instance-shelve',
       'manager-drain',
+      'manager-rebalance',
       'reservation-claim',
       'reservation-release',
       'baremetal-build',

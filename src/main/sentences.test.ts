@@ -102,6 +102,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'nodes-to-take-over': [{ manager: 'm1', nodes: 3 }],
   'no-other-manager': [{ manager: 'm1', nodes: 3 }],
   'manager-drain-ended': [{ manager: 'm1' }],
+  'manager-rebalance-ended': [{ manager: 'm1' }],
   'mass-silence': [{ site: 'north', silent: 3, hosts: 4 }],
   'tunnel-address-shared': [
     { ...HOST, address: '192.0.2.1', others: ['c2'], count: 1 },

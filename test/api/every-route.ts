@@ -278,6 +278,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   },
   'POST /api/v1/managers/:manager/drain': { who: OPERATE, body: { reason: 'x' } },
   'POST /api/v1/managers/:manager/undrain': { who: OPERATE },
+  'POST /api/v1/managers/rebalance': { who: OPERATE_FLEET, body: { reason: 'x' } },
   'POST /api/v1/managers/:manager/pause': { who: OPERATE },
   'POST /api/v1/managers/:manager/resume': { who: OPERATE },
   'POST /api/v1/nodes/:id/actions': {

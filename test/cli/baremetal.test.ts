@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newFolder, run, start, startServer } from './muster.ts';
 
 const server = await startServer(newFolder());
@@ -11,6 +11,8 @@ const { muster, json } = server;
 const folder = newFolder();
 
 const done = { code: 0, signal: null };
+/** Only a test that fails waits so long. */
+const PATIENCE = { timeout: 60_000, interval: 200 };
 
 function fileOf(name: string, lines: readonly object[]): string {
   const path = join(folder, name);
@@ -235,5 +237,44 @@ describe('reservations', () => {
     expect(await muster(...reservations, 'create', fileOf('list.json', [serverRequest, serverRequest]))).toMatchObject({
       code: 2,
     });
+  });
+});
+
+describe('managers', () => {
+  test('rebalance: refused while there is one, moves nodes to a second one, and has nothing to do then', async () => {
+    const data = newFolder();
+    const own = await startServer(data, '--manager', 'm1');
+    const managers = ['baremetal', 'managers'] as const;
+    await vi.waitFor(
+      async () => expect((await own.muster(...managers, 'list', '--state', 'live')).out).toContain('m1'),
+      PATIENCE,
+    );
+    const refused = await own.muster(...managers, 'rebalance');
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain('there is 1. Start another one with "muster manager"');
+    const lines = Array.from({ length: 4 }, (_, nth) => ({ name: `r${nth}`, cpus: 8, memoryMiB: 8192, localGiB: 100 }));
+    await own.muster('baremetal', 'nodes', 'import', fileOf('four.ndjson', lines));
+    for (const nth of [0, 1, 2, 3])
+      await own.muster(
+        'baremetal',
+        'reservations',
+        'create',
+        fileOf('one.json', [{ instance_uuid: `i${nth}`, manager: 'm1' }]),
+      );
+    const token = (await own.muster('token', 'create', 'm2', '--role', 'manager', '--manager', 'm2')).out
+      .trim()
+      .split('\n')
+      .at(-1)!;
+    start(['manager', '--name', 'm2', '--server', own.url, '--token', token]);
+    await vi.waitFor(
+      async () => expect((await own.muster(...managers, 'list', '--state', 'live')).out).toContain('m2'),
+      PATIENCE,
+    );
+    const rebalanced = await own.muster(...managers, 'rebalance', '--reason', 'a second one', '--wait');
+    expect(rebalanced).toMatchObject({ code: 0 });
+    expect(rebalanced.out).toContain('succeeded: even out the nodes of managers');
+    expect(await own.json(...managers, 'list')).toMatchObject([{ usedHere: 2 }, { usedHere: 2 }]);
+    expect((await own.muster(...managers, 'rebalance')).err).toContain('have even shares of the nodes already');
+    await own.stop();
   });
 });

@@ -13,7 +13,6 @@ export interface AcquireNodes extends ClaimedTenure, Omit<ShareContext, 'fleet'>
   readonly max?: number | undefined;
   readonly isLeaseLive: IsLeaseLive;
   readonly by: string;
-  readonly nowMs: number;
 }
 
 export function acquireNodes(fleet: FleetReader, command: AcquireNodes): Decision<AcquireResponse> {

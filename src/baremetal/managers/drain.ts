@@ -4,10 +4,8 @@ import { idOf, mark, put, type AppliedChange, type Change, type FleetReader, typ
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
   newOperation,
-  OPEN_ITEMS_BY_TARGET,
   OPERATION,
   record,
-  targetKey,
   wait,
   type OperationId,
   type OperationKind,
@@ -16,6 +14,7 @@ import {
 } from '../../operations/index.ts';
 import { MANAGER, NODE, type Manager, type Node } from '../model.ts';
 import { clearDraining, managerId, markDraining, unknownManager } from './decide.ts';
+import { openItemsOf } from './even-shares.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { hasTaker } from './share.ts';
 
@@ -72,17 +71,12 @@ function itemsOfFormerManager(fleet: FleetReader, { kind, before, after }: Appli
   if (kind !== NODE.name) return [];
   const former = (before?.doc as Node | undefined)?.manager;
   if (former === undefined || former === (after?.doc as Node | undefined)?.manager) return [];
-  return openDrainItems(fleet, former);
-}
-
-function openDrainItems(fleet: FleetReader, manager: string): Iterable<StoredItem> {
-  const key = targetKey(MANAGER.name, manager);
-  return fleet.countOf(OPEN_ITEMS_BY_TARGET, key) === 0 ? [] : fleet.find(OPEN_ITEMS_BY_TARGET, key);
+  return openItemsOf(fleet, former);
 }
 
 /** The operation that drains a manager now. */
 function openDrainOf(fleet: FleetReader, manager: string): OperationId | undefined {
-  for (const { doc } of openDrainItems(fleet, manager)) {
+  for (const { doc } of openItemsOf(fleet, manager)) {
     const operation = fleet.get(OPERATION, idOf(OPERATION, doc.operation));
     if (operation?.doc.kind === MANAGER_DRAIN && operation.doc.state === 'running') return operation.id;
   }

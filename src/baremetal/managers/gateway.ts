@@ -33,7 +33,7 @@ import {
 } from './messages.ts';
 import { denyUnlessTenured } from './right.ts';
 import { MANAGERS } from './settings.ts';
-import { offerNodes } from './share.ts';
+import { givesAway, offerNodes } from './share.ts';
 import { listTasks, managerOfItem } from './task-list.ts';
 
 export interface ManagerGatewayOptions {
@@ -211,10 +211,11 @@ export class ManagerGateway {
   }
 
   #composeTasks(manager: string, hash: (text: string) => string): Extract<TasksResponse, { kind: 'tasks' }> {
-    const { journal, kinds } = this.#options;
+    const { journal, kinds, clock } = this.#options;
     const { fleet } = journal;
     const tasks = listTasks(fleet, kinds, manager);
-    const offered = offerNodes({ fleet, kinds, ownOnly: this.#isYoung(fleet) }, manager, 0).count;
+    const context = { fleet, kinds, ownOnly: this.#isYoung(fleet), nowMs: clock.nowMs() };
+    const offered = offerNodes(context, manager, 0).count;
     return { kind: 'tasks', digest: hash(JSON.stringify({ tasks, isOffered: offered > 0 })), tasks, offered };
   }
 
@@ -245,14 +246,19 @@ export class ManagerGateway {
       else if (kind === ITEM.name) {
         for (const side of [before, after]) {
           const doc = side?.doc as Item | undefined;
-          if (doc !== undefined && doc.host === undefined) this.#wake(managerOfItem(fleet, doc));
+          if (doc?.target.kind === MANAGER.name) this.wakeAll();
+          else if (doc !== undefined && doc.host === undefined) this.#wake(managerOfItem(fleet, doc));
         }
       }
     }
   }
 
+  /** Once nothing is under way for a node of one that gives nodes away, the node is offered to all the others. */
   #wake(manager: string | undefined): void {
-    if (manager !== undefined) this.#waiting.get(manager)?.abort(WOKEN);
+    if (manager === undefined) return;
+    const { journal, clock } = this.#options;
+    if (givesAway(journal.fleet, manager, clock.nowMs())) this.wakeAll();
+    else this.#waiting.get(manager)?.abort(WOKEN);
   }
 }
 

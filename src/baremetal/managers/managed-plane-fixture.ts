@@ -30,6 +30,7 @@ import { ManagersController } from './controller.ts';
 import { managerDrainKind } from './drain.ts';
 import { ManagerGateway } from './gateway.ts';
 import { ManagerLeases } from './leases.ts';
+import { managerRebalanceKind } from './rebalance.ts';
 import { findNodeOf } from './share.ts';
 
 export const SILENT: Log = { info: () => undefined, warn: () => undefined, error: (facts) => raise(facts) };
@@ -98,7 +99,7 @@ export class ManagedPlane {
   /** By address. Take one out to cut the links to it. */
   readonly reachable = new Map<string, PlaneServer>();
   readonly #disk = new MemoryDisk({ journalId: 'plane', nowMs: () => this.clock.nowMs() });
-  readonly #kinds = new Map([workKind, managerDrainKind].map((kind) => [kind.name, kind]));
+  readonly kinds = new Map([workKind, managerDrainKind, managerRebalanceKind].map((kind) => [kind.name, kind]));
   #ids = 0;
 
   #noteLoss(manager: Manager | undefined): void {
@@ -127,7 +128,7 @@ export class ManagedPlane {
         if (kind === MANAGER.name) this.#noteLoss(after?.doc as Manager | undefined);
     });
     await journal.open();
-    const kinds = this.#kinds;
+    const { kinds } = this;
     const leases = new ManagerLeases(clock);
     const gateway = new ManagerGateway({ journal, clock, kinds, leases });
     const wakeManagers = (): void => gateway.wakeAll();

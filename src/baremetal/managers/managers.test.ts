@@ -7,8 +7,9 @@ import { ITEM, OPERATION, type OperationId } from '../../operations/index.ts';
 import { NODE } from '../model.ts';
 import { drainManager, undrainManager } from './drain.ts';
 import { ManagedPlane } from './managed-plane-fixture.ts';
+import { idsOf, managersOf, measure, stateOf } from './managers-on-plane-fixture.ts';
 import { MANAGERS } from './settings.ts';
-import { startManager, type TestManager } from './test-manager-fixture.ts';
+import { startManager } from './test-manager-fixture.ts';
 
 const started: ManagedPlane[] = [];
 
@@ -24,26 +25,7 @@ async function planeOf(...servers: string[]): Promise<ManagedPlane> {
   return plane;
 }
 
-async function managersOf(plane: ManagedPlane, ...names: string[]): Promise<TestManager[]> {
-  const managers = names.map((name) => startManager(plane, name));
-  await plane.clock.until('all may act', () => managers.every(({ program }) => program.mayAct));
-  return managers;
-}
-
-const idsOf = (count: number, prefix: string): string[] =>
-  Array.from({ length: count }, (_, nth) => `${prefix}${String(nth).padStart(4, '0')}`);
-
-const stateOf = (plane: ManagedPlane, operation: string): string | undefined =>
-  plane.fleet.get(OPERATION, operation as OperationId)?.doc.state;
-
 const alarmsOf = (plane: ManagedPlane): string[] => [...plane.fleet.all(ALARM)].map(({ id }): string => id);
-
-/** How long until something is so. */
-async function measure(plane: ManagedPlane, what: string, isTrue: () => boolean): Promise<number> {
-  const beganMs = plane.clock.nowMs();
-  await plane.clock.until(what, isTrue);
-  return plane.clock.nowMs() - beganMs;
-}
 
 describe('registration', () => {
   test('baremetal-22: one name in any case is one manager, and a live one is not given to another process', async () => {
@@ -284,6 +266,9 @@ describe('a drain', () => {
       ['power-off', 'm2', 'applied'],
       ['power-on', 'm2', 'applied'],
     ]);
+    // The deploy took two seconds: the others look at once, and not at the end of their poll.
+    const [deployed, next] = plane.calls();
+    expect(next!.atMs - deployed!.atMs).toBeLessThan(5000);
   });
 
   test('waits for another manager, and ends when it is taken back', async () => {

@@ -138,6 +138,7 @@ export const ANSWER_RESPONSE = Type.Object({
 });
 export type AnswerResponse = Static<typeof ANSWER_RESPONSE>;
 
+/** Of drains and rebalances. */
 export const DRAIN_REQUEST = strictObject({
   reason: Type.Optional(Type.String({ minLength: 1, maxLength: 500 })),
   deadlineMs: Type.Optional(Type.Integer({ minimum: 60_000, maximum: 30 * 24 * 3600 * 1000 })),

@@ -10,7 +10,6 @@ import {
   refusalAnswer,
   renderCommitted,
   findVisible,
-  strictObject,
   write,
   type Call,
   type HandlerResult,
@@ -21,13 +20,12 @@ import {
   type RouteFields,
   HOST_REF,
 } from '../../access/index.ts';
-import { idOf, type FleetReader } from '../../fleet/index.ts';
-import { OPERATION } from '../../operations/index.ts';
+import type { FleetReader } from '../../fleet/index.ts';
 import { manageableCapacity } from '../capacity/capacity.ts';
 import { MANAGER_STATES, type Manager } from '../model.ts';
 import { MANAGER_REPRESENTATION } from '../representations.ts';
 import { forgetManager, managerId, type StoredManager } from './decide.ts';
-import { drainManager, undrainManager } from './drain.ts';
+import { drainRoutes } from './drain-routes.ts';
 import { pauseManager, resumeManager } from './pause.ts';
 import type { GatewayReply, ManagerCaller, ManagerGateway } from './gateway.ts';
 import {
@@ -36,7 +34,6 @@ import {
   ANSWER_REQUEST,
   ANSWER_RESPONSE,
   BY_MANAGER,
-  DRAIN_REQUEST,
   LEASE_RESPONSE,
   REGISTER_REQUEST,
   RELEASE_RESPONSE,
@@ -65,8 +62,7 @@ export function managerRoutes(gateway: ManagerGateway): Route[] {
     answersRoute(gateway),
     listManagers(),
     showManager(),
-    drainRoute(),
-    undrainRoute(),
+    ...drainRoutes,
     pauseRoute(),
     resumeRoute(),
     forgetRoute(),
@@ -214,52 +210,6 @@ function showManager(): Route {
 }
 
 const BY_OPERATORS = { tag: TAG, access: 'operator', scope: 'site', params: BY_MANAGER } as const;
-
-function drainRoute(): Route {
-  return write({
-    ...BY_OPERATORS,
-    method: 'POST',
-    path: `${ONE}/drain`,
-    about:
-      'Have a manager give its nodes to the others, which acts on no machine; repeated, it answers the same operation',
-    body: DRAIN_REQUEST,
-    answers: { 202: { about: 'the operation', schema: strictObject({ operation: Type.String() }) } },
-    handle: ({ params, body, caller }, { clock, ids }) => {
-      const command = { operation: idOf(OPERATION, ids.next('op')), by: caller.name, nowMs: clock.nowMs() };
-      const { reason: why, deadlineMs } = body;
-      return {
-        target: { representation: MANAGER_REPRESENTATION, id: managerId(params.manager) },
-        why: why ?? `drain manager ${managerId(params.manager)}`,
-        operation: command.operation,
-        decide: (fleet) => drainManager(fleet, { ...command, manager: params.manager, why, deadlineMs }),
-        answer: (operation) => ({
-          ...answer({ operation }, 202),
-          headers: { location: `/api/v1/operations/${operation}` },
-        }),
-      };
-    },
-  });
-}
-
-function undrainRoute(): Route {
-  return write({
-    ...BY_OPERATORS,
-    method: 'POST',
-    path: `${ONE}/undrain`,
-    about: 'Have a manager take nodes again; those that it has given away stay where they are',
-    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
-    handle: ({ params, caller }, { clock }) => {
-      const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
-      const id = managerId(params.manager);
-      return {
-        target: { representation: MANAGER_REPRESENTATION, id },
-        why: `undrain manager ${id}`,
-        decide: (fleet) => undrainManager(fleet, command),
-        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
-      };
-    },
-  });
-}
 
 /** For trials: what the loss of a manager costs, and what comes of one that wakes, is seen without a second machine. */
 function pauseRoute(): Route {

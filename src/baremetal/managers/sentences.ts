@@ -11,6 +11,8 @@ export const managerSentences: ReasonSentences = {
     `Manager "${formatFact(manager)}" has ${formatFact(nodes)} nodes that others take over, each as soon as no step is under way for it. "muster baremetal managers list" shows how far they are.`,
   'no-other-manager': ({ manager, nodes }) =>
     `Manager "${formatFact(manager)}" has ${formatFact(nodes)} nodes, and no other manager is there to take them over. Start one, or let this one go on with "muster baremetal managers undrain ${formatFact(manager)}".`,
+  'manager-rebalance-ended': ({ manager }) =>
+    `Manager "${formatFact(manager)}" gives no nodes away any more: it drains, is gone, or is the only one that takes nodes.`,
   'manager-drain-ended': ({ manager }) =>
     `Manager "${formatFact(manager)}" does not drain any more: it takes nodes again, and those that others have taken over stay with them.`,
 };

@@ -14,7 +14,7 @@ interface Offered {
 
 /** How many of whose, and how many there are in all. */
 function offer(changes: readonly Change[], { to = 'm1', max = 100, ownOnly = false }: Offered = {}): string {
-  const offered = offerNodes({ fleet: newFleet(...changes), kinds: KINDS, ownOnly }, to, max);
+  const offered = offerNodes({ fleet: newFleet(...changes), kinds: KINDS, ownOnly, nowMs: 200 }, to, max);
   const counts = new Map<string, number>();
   for (const id of offered.nodes) {
     const from = id.slice(0, id.lastIndexOf('-'));
@@ -120,7 +120,7 @@ describe('offered nodes', () => {
     const fleet = newFleet(...names.map((name) => putManager(name)), ...nodes('m1', 20), ...nodes('m2', 3), ...lost);
     for (let round = 0; round < 40; round += 1) {
       const name = names[round % 4] as string;
-      const { nodes: found } = offerNodes({ fleet, kinds: KINDS, ownOnly: false }, name, 7);
+      const { nodes: found } = offerNodes({ fleet, kinds: KINDS, ownOnly: false, nowMs: 200 }, name, 7);
       fleet.apply(
         fleet.revision + 1,
         found.map((id) => putOwned(id, name)),

@@ -1,10 +1,11 @@
 // Which nodes a manager may acquire: first those that were its own, then orphans, up to an even share of all that have a manager. An orphan is a
 // node whose manager was declared lost, has stopped, or has registered under another lease since: documents say so, since a lease that ran out by
 // this server's clock may still be renewed in the store. A node of a manager that drains is offered once its step has ended. No node is offered
-// to make shares even.
+// to make shares even, unless a rebalance is under way.
 import { type FleetReader, idOf, type Stored } from '../../fleet/index.ts';
 import { ITEM, taskOf, type OperationKind } from '../../operations/index.ts';
 import { MANAGER, NODE, NODES_BY_INSTANCE, type Manager, type Node } from '../model.ts';
+import { countNodesOfTakers, evenShares, isGiving } from './even-shares.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
 import { isOnDuty } from './right.ts';
@@ -14,6 +15,7 @@ export interface ShareContext {
   readonly kinds: ReadonlyMap<string, OperationKind>;
   /** Managers may not have had the time to take back what was theirs: each is offered its own former nodes, and nothing else. */
   readonly ownOnly: boolean;
+  readonly nowMs: number;
 }
 
 type StoredManager = Stored<'manager', Manager>;
@@ -41,6 +43,12 @@ export function hasTaker(fleet: FleetReader): boolean {
   return false;
 }
 
+/** Whether nodes of a manager are offered to others as soon as nothing is under way for them. */
+export function givesAway(fleet: FleetReader, manager: string, nowMs: number): boolean {
+  const doc = fleet.get(MANAGER, idOf(MANAGER, manager))?.doc;
+  return doc !== undefined && (doc.draining !== undefined || isGiving(fleet, manager, nowMs));
+}
+
 /** What a manager may acquire now, the first of it; and how much there is for it in all. */
 export interface Offer {
   readonly nodes: readonly string[];
@@ -60,6 +68,7 @@ export function offerNodes(context: ShareContext, manager: string, max: number):
   if (ownOnly || !shares.takers.has(manager)) return { nodes: takeFirst(formerNodes(context, self), max), count: own };
   const room = Math.max(0, shares.even - managed.nodesUnder(manager, self.doc.leaseEpoch).size);
   const others = countOffered(context, shares, manager);
+  if (Math.min(room, own + others) === 0) return offerSurplus(context, manager, max);
   const limit = Math.min(max, room);
   const found = takeFirst(formerNodes(context, self), limit);
   for (const nodes of offeredBy(context, shares, manager)) {
@@ -67,6 +76,26 @@ export function offerNodes(context: ShareContext, manager: string, max: number):
     found.push(...takeFirst(nodes, limit - found.length));
   }
   return { nodes: found, count: Math.min(room, own + others) };
+}
+
+/** What a rebalance has others give away, up to an even share. It comes last: nodes that nobody acts on do not wait for it. */
+function offerSurplus(context: ShareContext, taker: string, max: number): Offer {
+  const { fleet, nowMs } = context;
+  const counts = countNodesOfTakers(fleet);
+  const shares = evenShares(counts);
+  const room = Math.max(0, (shares.get(taker) ?? 0) - (counts.get(taker) ?? 0));
+  if (room === 0) return NOTHING;
+  const found: string[] = [];
+  let count = 0;
+  for (const [giver, has] of counts) {
+    const surplus = has - (shares.get(giver) ?? 0);
+    const stored = surplus > 0 && isGiving(fleet, giver, nowMs) ? fleet.get(MANAGER, idOf(MANAGER, giver)) : undefined;
+    if (stored === undefined) continue;
+    const idle = takeFirst(idleNodes(context, stored), Math.min(surplus, room));
+    count += idle.length;
+    found.push(...idle.slice(0, Math.max(0, Math.min(room, max) - found.length)));
+  }
+  return { nodes: found, count: Math.min(room, count) };
 }
 
 function takeFirst(ids: Iterable<string>, limit: number): string[] {
@@ -129,11 +158,11 @@ function countSurplus(context: ShareContext, { even }: Shares, live: StoredManag
   return Math.max(0, countFormer(context, live) - room);
 }
 
-/** What one that drains has no step under way for. */
-function* idleNodes(context: ShareContext, draining: StoredManager): Iterable<string> {
+/** What a manager that gives nodes away has no step under way for. */
+function* idleNodes(context: ShareContext, giver: StoredManager): Iterable<string> {
   const { fleet } = context;
-  const busy = busyNodes(context, draining);
-  const nodes = fleet.projection(MANAGED_NODES).nodesUnder(draining.id, draining.doc.leaseEpoch);
+  const busy = busyNodes(context, giver);
+  const nodes = fleet.projection(MANAGED_NODES).nodesUnder(giver.id, giver.doc.leaseEpoch);
   for (const id of nodes) if (!busy.has(id)) yield id;
 }
 
@@ -141,15 +170,15 @@ function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: Sto
   return busyNodes(context, draining).size;
 }
 
-/** Nodes with a step that the manager may have begun: it was recorded before the drain. Costs as much as it has open items. */
-function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): Set<string> {
+/** Nodes with a step that the manager may have begun; of one that drains, before the drain. Costs as much as it has open items. */
+function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, giver: StoredManager): Set<string> {
   const busy = new Set<string>();
-  const sinceMs = draining.doc.draining?.atMs ?? Infinity;
-  for (const id of fleet.projection(MANAGER_TASKS).itemsOf(draining.id)) {
+  const sinceMs = giver.doc.draining?.atMs ?? Infinity;
+  for (const id of fleet.projection(MANAGER_TASKS).itemsOf(giver.id)) {
     const item = fleet.get(ITEM, idOf(ITEM, id));
     if (item === undefined || item.doc.sinceMs > sinceMs || taskOf(fleet, kinds, item) === undefined) continue;
     const node = findNodeOf(fleet, item.doc.target);
-    if (node?.doc.manager === draining.id && node.doc.managerEpoch === draining.doc.leaseEpoch) busy.add(node.id);
+    if (node?.doc.manager === giver.id && node.doc.managerEpoch === giver.doc.leaseEpoch) busy.add(node.id);
   }
   return busy;
 }

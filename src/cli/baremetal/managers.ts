@@ -69,6 +69,7 @@ export function managerCommands(cli: Cli): Command {
     showCommand(cli, MANAGERS),
     drainManager(cli),
     undrainManager(cli),
+    rebalanceManagers(cli),
     pauseManager(cli),
     resumeManager(cli),
     forgetManager(cli),
@@ -91,6 +92,20 @@ function drainManager(cli: Cli): Command {
     const path = `${resourcePath(MANAGERS, name)}/drain`;
     const started = await session.client.write<{ readonly operation: string }>('POST', path, { body });
     return reportStarted(session, { id: started.operation, what: `drain manager ${name}`, answer: started }, options);
+  });
+}
+
+function rebalanceManagers(cli: Cli): Command {
+  const command = new Command('rebalance')
+    .description('Have managers with more nodes than an even share give them to the others; no machine is touched')
+    .option('--reason <text>', 'why, for the history');
+  withWait(command);
+  addExamples(command, ['once another manager has been started', 'muster baremetal managers rebalance --wait']);
+  return withAction<DrainOptions>(cli, command, async (session, { options }) => {
+    const body = omitUndefined({ reason: options.reason });
+    const path = `${MANAGERS.path}/rebalance`;
+    const started = await session.client.write<{ readonly operation: string }>('POST', path, { body });
+    return reportStarted(session, { id: started.operation, what: 'rebalance managers', answer: started }, options);
   });
 }
 
