@@ -6,6 +6,7 @@ export { backEndSentences } from './back-ends/sentences.ts';
 export {
   bindPorts,
   bindAllPossible,
+  recordHeldAddresses,
   recordPortBound,
   releasePort,
   recordPortCreated,

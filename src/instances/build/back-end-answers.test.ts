@@ -185,3 +185,17 @@ test('a deletion that is retried when its instance is gone leaves another of the
   expect(world.instance('web')?.state).toBe('active');
   expect(world.machines.hostsRunning('web')).toHaveLength(1);
 });
+
+test('never: an instance runs with an address that its port lost when a host of another segment was refused', async () => {
+  const world = await World.of(fixtureF('simulated'));
+  world.machines.fail({ task: 'build', times: 1 });
+  world.network.faults.arm({ op: 'bind', host: 'h3', outcome: 'binding-failed', times: 1 });
+  await world.create();
+  await world.settle();
+  expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });
+  expect(world.instance('web')?.attempts.map(({ host }) => host)).toEqual(['h2', 'h3', 'h4']);
+  const held = world.network.port('web-p0')?.addresses.map(({ ip }) => ip);
+  expect(held).toHaveLength(1);
+  expect(world.addresses('web')).toEqual(held);
+  expect(world.violations).toEqual([]);
+});

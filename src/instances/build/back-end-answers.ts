@@ -2,6 +2,7 @@
 // as the table of faults says.
 import { mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
+  recordHeldAddresses,
   recordPortBound,
   canonicalizeAddresses,
   revokeReassignedAddresses,
@@ -79,7 +80,7 @@ export function handleBuildOutcome(
       return record(
         item,
         { state: 'running', step: 'schedule' },
-        { changes: unbindNonInlinePorts(fleet, instance, nowMs) },
+        { changes: unbindNonInlinePorts(fleet, instance, answers, nowMs) },
       );
     default:
       return worst === undefined
@@ -225,9 +226,19 @@ function putWithRevocations(
   return [...ports.map(({ id, doc }) => put(PORT, id, doc)), ...revokeReassignedAddresses(fleet, ports).changes];
 }
 
-function unbindNonInlinePorts(fleet: FleetReader, instance: StoredInstance, nowMs: number): Change[] {
-  const ports = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
-  return ports.map((port) => put(PORT, port.id, unbindPort(port.doc, { by: BUILDER, nowMs })));
+/** With the addresses that they have there now: a bind that was refused may have taken some already, for a segment that the next host is not in. */
+function unbindNonInlinePorts(
+  fleet: FleetReader,
+  instance: StoredInstance,
+  answers: readonly PortAnswer[],
+  nowMs: number,
+): Change[] {
+  const unbound = nonInlinePorts(fleet, portsOf(fleet, instance.doc)).map(({ id, doc }) => {
+    const { addresses } = answers.find(({ port }) => port === id) ?? {};
+    const held = addresses === undefined ? doc : recordHeldAddresses(doc, addresses);
+    return { id, doc: unbindPort(held, { by: BUILDER, nowMs }) };
+  });
+  return putWithRevocations(fleet, unbound);
 }
 
 function pairAnswers(fleet: FleetReader, instance: StoredInstance, answers: readonly PortAnswer[]) {

@@ -211,6 +211,11 @@ function keepOrigins(port: Port, reported: readonly AllocatedAddress[], chosenBy
   });
 }
 
+/** A port with the addresses that a back end outside the journal says it has. */
+export function recordHeldAddresses(port: Port, addresses: readonly AllocatedAddress[]): Port {
+  return { ...port, addresses: keepOrigins(port, addresses, 'bind') };
+}
+
 /** Removes the binding and keeps the addresses; answers and events of the old binding no longer count. */
 export function unbindPort(port: Port, at: { readonly by: string; readonly nowMs: number }): Port {
   const { binding: _, ...rest } = port;
