@@ -83,3 +83,4 @@ export {
   VIEW_PARTS,
 } from './extension-points.ts';
 export { LIVENESS_CONTROLLER, LIVENESS_TIMING, REMOVED_REPORTS, SHARED_CREDENTIALS } from './service-keys.ts';
+export { siteToStayIn } from './preview/drains-under-way.ts';

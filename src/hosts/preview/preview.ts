@@ -6,6 +6,7 @@ import { runAllSteps, type PlannedEvacuation, type Evacuation, type Evacuator, t
 import type { ConnectionState, HostState } from '../model.ts';
 import { estimateOf, type Budgets, type Estimate } from './estimate.ts';
 import { denyChangedPlan, planHashOf, type Hash } from './plan-hash.ts';
+import { siteToStayIn } from './drains-under-way.ts';
 import { leaversOf } from './leavers.ts';
 import { loadsOf, type Loads } from './loads.ts';
 import type { Slices, Steps } from './plan-slices.ts';
@@ -81,7 +82,7 @@ export function previewScaleIn(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: () => request.site, nowMs, explained });
+  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: siteOf(fleet, request), nowMs, explained });
   return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, request));
 }
 
@@ -95,9 +96,14 @@ export function* planPreviewInSteps(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const how = { hosts, siteToStayIn: () => request.site, nowMs, explained };
+  const how = { hosts, siteToStayIn: siteOf(fleet, request), nowMs, explained };
   const planned = yield* planBatchInSteps(slices, evacuators, how);
   return yield* assemble({ fleet, evacuators, hosts, planned }, request);
+}
+
+/** Whoever is bound to a site does not narrow a drain that may leave it; whoever is not would start one that may. */
+function siteOf(fleet: FleetReader, { site }: Pick<PreviewScaleIn, 'site'>): (host: StoredHost) => string | undefined {
+  return ({ id }) => (site === undefined ? undefined : siteToStayIn(fleet, id, site));
 }
 
 interface PreviewInput {
@@ -151,7 +157,7 @@ export function planProblem(
 ): Refusal | undefined {
   const hosts = leaversOf(fleet, names, site);
   if ('code' in hosts) return hosts;
-  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: () => site, nowMs });
+  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: siteOf(fleet, { site }), nowMs });
   return denyChangedPlan(plan, hashOf(hosts, planned, hash));
 }
 
@@ -161,7 +167,8 @@ export function* planPinnedInSteps(
   evacuators: readonly Evacuator[],
   { hosts, site, plan, nowMs, hash }: Omit<PinnedPlan, 'hosts'> & { readonly hosts: readonly StoredHost[] },
 ): Steps<{ readonly planned: readonly EvacuatorPlan[]; readonly problem?: Refusal }> {
-  const planned = yield* planBatchInSteps(slices, evacuators, { hosts, siteToStayIn: () => site, nowMs });
+  const how = { hosts, siteToStayIn: siteOf(slices.fleet, { site }), nowMs };
+  const planned = yield* planBatchInSteps(slices, evacuators, how);
   const problem = denyChangedPlan(plan, hashOf(hosts, planned, hash));
   yield;
   return { planned, ...(problem !== undefined && { problem }) };

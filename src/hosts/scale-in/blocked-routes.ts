@@ -1,25 +1,14 @@
 // GET /api/v1/scale-in/blocked: the tenants of draining hosts that cannot move now, each with what is missing. It commits nothing.
 import { Type } from 'typebox';
-import {
-  answer,
-  strictObject,
-  HOST_REF,
-  ID,
-  read,
-  refusalAnswer,
-  canSeeSite,
-  type Caller,
-  type Route,
-} from '../../access/index.ts';
-import type { FleetReader, Refusal } from '../../fleet/index.ts';
-import { siteLimitOf, type Explain } from '../../operations/index.ts';
-import { findHost, unknownHost, type StoredHost } from '../decide.ts';
+import { answer, strictObject, HOST_REF, ID, read, refusalAnswer, canSeeSite, type Route } from '../../access/index.ts';
+import type { Refusal } from '../../fleet/index.ts';
+import type { Explain } from '../../operations/index.ts';
+import { unknownHost, type StoredHost } from '../decide.ts';
 import type { PlannedEvacuation, Evacuator } from '../evacuator.ts';
-import { HOSTS_BY_STATE } from '../model.ts';
+import { drainingHosts, listRemainingTenants, siteToStayIn } from '../preview/drains-under-way.ts';
 import { planInSlices, type Steps } from '../preview/plan-slices.ts';
-import { planBatchInSteps, type BatchPlanRequest } from '../preview/batch-plan.ts';
+import { planBatchInSteps } from '../preview/batch-plan.ts';
 import { BLOCKED, REVISIONS, renderBlocked } from '../preview/representation.ts';
-import { DRAIN_KIND, openWork } from './host-items.ts';
 import { isVisible } from './status-routes.ts';
 
 const SHOWN_DEFAULT = 100;
@@ -60,16 +49,13 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
       const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object | Refusal> {
         const { fleet } = slices;
         if (host !== undefined && !isVisible(fleet, caller, host)) return unknownHost(host);
-        const isWanted = (id: string): boolean => host === undefined || id === host;
-        const hosts = drainingHosts(fleet, caller, site);
-        const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id);
-        // Planned for all of them also when one is wanted: what others of them take is not free for its tenants.
-        const about = { explained: limit, isExplained: isWanted, tenantsOf: listRemainingTenants };
-        const how = { hosts, siteToStayIn: stayIn, nowMs, ...about };
-        const planned = yield* planBatchInSteps(slices, evacuators, how);
-        const blocked = planned.flatMap(({ evacuating }) =>
-          evacuating.filter((one) => isWanted(one.host) && isWaiting(one)),
+        const hosts = drainingHosts(fleet).filter(
+          ({ id, doc }) => canSeeSite(caller, doc.site) && (site ?? doc.site) === doc.site && (host ?? id) === id,
         );
+        const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id, caller.site);
+        const how = { hosts, siteToStayIn: stayIn, nowMs, explained: limit, tenantsOf: listRemainingTenants };
+        const planned = yield* planBatchInSteps(slices, evacuators, how);
+        const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
         const context = { explain, sight: world.redactorFor(caller, fleet) };
         const shown = blocked.slice(0, limit).map((one) => renderBlocked(one, context));
         return { count: blocked.length, blocked: shown };
@@ -80,25 +66,6 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
   });
 }
 
-/** Instances of a host that the operator empties by other means are not moved, so nothing holds them up; its services are. */
-const listRemainingTenants: NonNullable<BatchPlanRequest['tenantsOf']> = (evacuator, fleet, host) =>
-  evacuator.leavesFirst === true || findHost(fleet, host)?.doc.leaving?.drain === true
-    ? (evacuator.remainingTenants ?? evacuator.inventory)(fleet, host)
-    : [];
-
 function isWaiting({ evacuation }: PlannedEvacuation): boolean {
   return evacuation.kind === 'wait';
-}
-
-/** The site limit of its drain. */
-function siteToStayIn(fleet: FleetReader, host: string): string | undefined {
-  const [drain] = openWork(fleet, host, DRAIN_KIND);
-  return drain === undefined ? undefined : siteLimitOf(fleet, drain.doc);
-}
-
-/** Sorted by name, as a preview is. */
-function drainingHosts(fleet: FleetReader, caller: Caller, site: string | undefined): StoredHost[] {
-  return [...fleet.find(HOSTS_BY_STATE, 'state:draining')].filter(
-    ({ doc }) => canSeeSite(caller, doc.site) && (site === undefined || site === doc.site),
-  );
 }

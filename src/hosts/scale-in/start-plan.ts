@@ -4,6 +4,7 @@ import { notPrepared, type RefusalAnswer } from '../../access/index.ts';
 import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { refuse } from '../../journal/index.ts';
 import type { Evacuator } from '../evacuator.ts';
+import { hostsPlannedWith } from '../preview/batch-plan.ts';
 import { malformedPlan } from '../preview/plan-hash.ts';
 import { planProblem } from '../preview/preview.ts';
 import { selectHandingOver, startHandovers } from './handover-start.ts';
@@ -63,7 +64,7 @@ function refuseChangedPlan(problem: Refusal): RefusalAnswer {
   return refuse(problem) as RefusalAnswer;
 }
 
-/** Whether these hosts have more tenants than this. Costs O(limit). */
+/** Whether these hosts, and those that are planned with them, have more tenants than this. Costs O(limit). */
 function hasMoreThan(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
@@ -72,7 +73,7 @@ function hasMoreThan(
   if (most === Infinity) return false;
   let count = 0;
   for (const evacuator of evacuators) {
-    for (const host of hosts) {
+    for (const host of hostsPlannedWith(fleet, evacuator, hosts)) {
       count += evacuator.inventory(fleet, host).length;
       if (count > most) return true;
     }

@@ -15,6 +15,7 @@ import {
 import { GROUP, INSTANCE } from '../model.ts';
 import { portsOf, composeScheduleRequest, type StoredInstance } from '../build/placement.ts';
 import { resetPlacement } from '../shelve-rebuild/shelve.ts';
+import { explainBackoff } from './pacing.ts';
 
 const NO_VALID_HOST = 'no-valid-host';
 
@@ -66,7 +67,7 @@ interface ExplainLimits {
   readonly within: ReadonlyMap<string, string | undefined>;
 }
 
-/** The same plan with the reports of the first `most` without a host. The trial contains the claims of all the others. */
+/** The same plan with what the last tries found, and the reports of the first `most` without a host. The trial contains the claims of all the others. */
 export function* explainNoValidHost(
   trial: Trial,
   planned: readonly PlannedEvacuation[],
@@ -77,10 +78,13 @@ export function* explainNoValidHost(
   let left = most;
   for (let at = 0; at < planned.length && left > 0; at += 1) {
     const one = planned[at] as PlannedEvacuation;
-    if (one.evacuation.kind !== 'wait' || one.evacuation.reason.code !== NO_VALID_HOST) continue;
-    if (!isExplained(one.host)) continue;
+    if (one.evacuation.kind !== 'wait' || !isExplained(one.host)) continue;
     const instance = trial.get(INSTANCE, idOf(INSTANCE, one.tenant.id));
     if (instance === undefined) continue;
+    if (one.evacuation.reason.code !== NO_VALID_HOST) {
+      explained[at] = { ...one, evacuation: { kind: 'wait', reason: explainBackoff(instance, one.evacuation.reason) } };
+      continue;
+    }
     left -= 1;
     const request = composeLeavingRequest(trial, instance, { host: one.host, within: within.get(one.host) });
     const key = requestKey(request);

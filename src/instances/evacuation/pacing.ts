@@ -18,6 +18,10 @@ import type { StoredInstance } from '../build/placement.ts';
 
 const BACKOFF_MIN_MS = 10_000;
 const BACKOFF_MAX_MS = 10 * 60_000;
+const MOVE_FAILED = 'move-failed';
+const REBUILD_FAILED = 'rebuild-failed';
+/** A drain stores it with its item. */
+const STORED_MESSAGE_MAX = 300;
 
 /**
  * A failed move or rebuild off a leaving host is tried again after a backoff as long as the host was leaving by then: each is about twice the one
@@ -40,8 +44,15 @@ export function backoffAfterFailure(
   const untilMs = fault.atMs + pauseMs;
   if (nowMs >= untilMs) return undefined;
   if (!ofMove) mark('rebuild-backoff');
-  const code = ofMove ? 'move-failed' : 'rebuild-failed';
-  return { code, instance: id, fault: fault.code, message: shortenText(fault.message, 300), untilMs };
+  const code = ofMove ? MOVE_FAILED : REBUILD_FAILED;
+  const message = shortenText(fault.message, STORED_MESSAGE_MAX);
+  return { code, instance: id, fault: fault.code, message, untilMs };
+}
+
+/** The same with all that was found then: whoever reads it wants the last filter too, and it is not stored. */
+export function explainBackoff({ doc: { fault } }: StoredInstance, reason: Reason): Reason {
+  const isOfFault = (reason.code === MOVE_FAILED || reason.code === REBUILD_FAILED) && fault !== undefined;
+  return isOfFault ? { ...reason, message: fault.message } : reason;
 }
 
 /** Those beyond the limit of their group wait. Open moves of a group count, whoever started them. */

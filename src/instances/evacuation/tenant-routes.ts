@@ -19,6 +19,7 @@ import {
   HOST,
   planInSlices,
   planBatchInSteps,
+  siteToStayIn,
   unknownHost,
   type PlannedEvacuation,
   type Evacuation,
@@ -103,32 +104,25 @@ interface HostTenants {
 interface TenantPlanOptions {
   readonly evacuators: readonly Evacuator[];
   readonly limit: number;
-  /** For a site-bound caller: tenants that it could have moved stay there. */
+  /** For a site-bound caller: tenants of a host that nothing drains stay there. */
   readonly within: string | undefined;
   readonly nowMs: number;
 }
 
-/** The number of tenants of a host, and the plan for the first of them. */
+/** The number of tenants of a host, and the plan for the first of them, as its drain plans it, or as one would that is started now. */
 function* planTenants(
   slices: Slices,
   host: StoredHost,
   { evacuators, limit, within, nowMs }: TenantPlanOptions,
 ): Steps<HostTenants> {
-  let count = 0;
-  // As for a scale-in: nothing is moved off a host that stays.
   const planned = yield* planBatchInSteps(slices, evacuators, {
     hosts: [host],
-    siteToStayIn: () => within,
+    siteToStayIn: ({ id }) => siteToStayIn(slices.fleet, id, within),
     nowMs,
     explained: limit,
-    tenantsOf: (evacuator, fleet, id) => {
-      const here = evacuator.inventory(fleet, id);
-      const first = here.slice(0, Math.max(0, limit - count));
-      count += here.length;
-      return first;
-    },
   });
-  return { count, tenants: planned.flatMap(({ evacuating }) => evacuating) };
+  const tenants = planned.flatMap(({ evacuating }) => evacuating);
+  return { count: tenants.length, tenants: tenants.slice(0, limit) };
 }
 
 interface TenantRenderContext {
