@@ -24,9 +24,9 @@ export class CompoundFaults {
   readonly #faults: NonNullable<Scenario['compoundFaults']>;
   readonly #rng: Rng;
 
-  constructor(world: World, { compoundFaults = [] }: Scenario) {
+  constructor(world: World, { compoundFaults = [], hasCompoundFaultsAlways }: Scenario) {
     this.#world = world;
-    this.#faults = hasCompoundFaults(world.seed) ? compoundFaults : [];
+    this.#faults = hasCompoundFaultsAlways === true || hasCompoundFaults(world.seed) ? compoundFaults : [];
     this.#rng = streamOf(world.seed).fork();
   }
 

@@ -12,7 +12,7 @@ export const FIXED_SEEDS: Seeds = { first: 1, last: 300, also: [653432976] };
 export const FIXED_INSTANCE_SEEDS: Seeds = {
   first: 1,
   last: 100,
-  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053, 1429444530, 47506362],
+  also: [710102, 4000026, 4000055, 5000001, 401229144, 1301946298, 1070364053, 1429444530, 47506362, 1568708905],
 };
 /** Of the world whose hosts come and go. */
 export const FIXED_SCALE_IN_SEEDS: Seeds = {
@@ -25,6 +25,8 @@ export const FIXED_SCALE_IN_SEEDS: Seeds = {
 };
 /** Of the world whose clocks jump. */
 export const FIXED_CLOCK_SEEDS: Seeds = { first: 1, last: 50 };
+/** Of the world with gray failures. */
+export const FIXED_GRAY_SEEDS: Seeds = { first: 1, last: 20 };
 /** Of the world with bare metal. */
 export const FIXED_BAREMETAL_SEEDS: Seeds = { first: 1, last: 40 };
 export const PORT_CALLS_MIN = 2000;

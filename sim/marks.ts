@@ -107,6 +107,9 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'operator-fenced-while-connected',
 ];
 
+/** The guards for the world with gray failures. */
+export const GRAY_MARKS: readonly string[] = ['handover-host-stays', 'host-degraded', 'recover-waits-for-handovers'];
+
 /** The guards for the world whose clocks jump. */
 export const CLOCK_MARKS: readonly string[] = ['retention-paused'];
 

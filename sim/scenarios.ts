@@ -3,6 +3,8 @@ import {
   BAREMETAL_FAULTS,
   CLOCK_FAULTS,
   FAULTS,
+  GRAY_COMPOUND_FAULTS,
+  GRAY_FAULTS,
   INSTANCE_FAULTS,
   SCALE_IN_FAULTS,
   SCALE_IN_COMPOUND_FAULTS,
@@ -11,12 +13,13 @@ import type { Fault } from './faults/fault.ts';
 import {
   FIXED_BAREMETAL_SEEDS,
   FIXED_CLOCK_SEEDS,
+  FIXED_GRAY_SEEDS,
   FIXED_INSTANCE_SEEDS,
   FIXED_SCALE_IN_SEEDS,
   FIXED_SEEDS,
   type Seeds,
 } from './fixed-seeds.ts';
-import { BAREMETAL_MARKS, CLOCK_MARKS, EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
+import { BAREMETAL_MARKS, CLOCK_MARKS, EXPECTED_MARKS, GRAY_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
 import { baremetal } from './workloads/baremetal/baremetal.ts';
 import { builds } from './workloads/builds.ts';
 import { callers } from './workloads/callers.ts';
@@ -25,6 +28,7 @@ import { expiringNotes } from './workloads/expiring-notes.ts';
 import { hosts } from './workloads/hosts.ts';
 import { instances } from './workloads/instances.ts';
 import { scaleIn } from './workloads/scale-in.ts';
+import { steadyHosts } from './workloads/steady-hosts.ts';
 import type { Workload } from './workloads/workload.ts';
 
 export interface Scenario {
@@ -33,6 +37,8 @@ export interface Scenario {
   readonly faults: readonly Fault[];
   /** Situations that are too rare by chance, set up in some of the seeds: see `compound-faults.ts`. */
   readonly compoundFaults?: readonly Fault[];
+  /** They are what the scenario is for: they strike in every seed. */
+  readonly hasCompoundFaultsAlways?: true;
   readonly seeds: Seeds;
   readonly marks: readonly string[];
 }
@@ -65,6 +71,20 @@ export const SCALE_IN: Scenario = {
   marks: SCALE_IN_MARKS,
 };
 
+/**
+ * Hosts that are up and cannot prepare a service or control their switch, while others leave and come back. Little else goes wrong, so that it can
+ * be judged by time what waited for what.
+ */
+export const GRAY_FAILURES: Scenario = {
+  name: 'gray-failures',
+  workloads: [steadyHosts],
+  faults: GRAY_FAULTS,
+  compoundFaults: GRAY_COMPOUND_FAULTS,
+  hasCompoundFaultsAlways: true,
+  seeds: FIXED_GRAY_SEEDS,
+  marks: GRAY_MARKS,
+};
+
 /** Servers whose wall clocks jump while they run and while they are off: retention, and that everything else keeps working. */
 export const CLOCKS: Scenario = {
   name: 'clocks',
@@ -83,4 +103,4 @@ export const BAREMETAL: Scenario = {
   marks: BAREMETAL_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, CLOCKS, BAREMETAL];
+export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, GRAY_FAILURES, CLOCKS, BAREMETAL];

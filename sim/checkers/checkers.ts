@@ -7,6 +7,7 @@ import { boundBeforeMigration, sourceStaysConnected } from './bound-before-migra
 import type { Checker } from './checker.ts';
 import { onlyCopyKept, removedWithoutOnlyCopy } from './copies-kept.ts';
 import { settledBeforeDrained } from './drained.ts';
+import { drainsAroundSick, recoversAroundSick } from './drains.ts';
 import { fleetsEqual } from './fleets-equal.ts';
 import { retainedUntilExpiry } from './retained.ts';
 import { invariants } from './invariants.ts';
@@ -59,6 +60,8 @@ export const CHECKERS: readonly Checker[] = [
   makeBeforeBreak,
   designatedToEligible,
   waitsForOwnServiceOnly,
+  drainsAroundSick,
+  recoversAroundSick,
   sentencesComplete,
   notToUncontrolledSwitch,
   notFromForwardingSwitch,

@@ -172,7 +172,7 @@ export const designatedToEligible: Checker = {
   }),
 };
 
-function isEligible(truth: Fleet, { type }: Service, name: string): boolean {
+export function isEligible(truth: Fleet, { type }: Service, name: string): boolean {
   const host = truth.get(HOST, idOf(HOST, name))?.doc;
   if (host?.state !== 'active' || !isReachable(host) || isOutOfControl(host)) return false;
   if (host.switch?.datapathId === undefined) return false;

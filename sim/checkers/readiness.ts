@@ -72,7 +72,7 @@ function otherUnpreparable({ machines }: World, host: string, service: string): 
   return [...sick].filter((one) => one !== service);
 }
 
-function isDisturbed(truth: Fleet, { name, incarnation, link, switch: { faults }, diskFull }: Machine): boolean {
+export function isDisturbed(truth: Fleet, { name, incarnation, link, switch: { faults }, diskFull }: Machine): boolean {
   const { cut, slowMs, losePercent, misroutePercent } = link;
   const isUp = truth.get(HOST, idOf(HOST, name))?.doc.connection.state === 'up';
   if (!isUp || incarnation === undefined || incarnation.program.paused || diskFull) return true;

@@ -4,13 +4,13 @@ import { SERVICE, type StoredService } from '../../src/election/index.ts';
 import { ElectionContext } from '../../src/election/candidates.ts';
 import { moveService } from '../../src/election/move.ts';
 import { idOf } from '../../src/fleet/index.ts';
-import { evacuatorsOf, HOST, startScaleIn, type Host } from '../../src/hosts/index.ts';
-import { createInstances, deleteInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { evacuatorsOf, HOST, recoverHosts, startScaleIn, type Host } from '../../src/hosts/index.ts';
+import { deleteInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
-import { capabilitiesOf, NETWORK, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
+import { capabilitiesOf, PORTS_BY_INSTANCE } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { plain, type Decide } from '../workloads/commands.ts';
-import { PROJECT } from '../workloads/instance-setup.ts';
+import { createConnected } from '../workloads/steady-hosts.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
@@ -45,20 +45,7 @@ function create(world: World, names: readonly string[], place: Instance['place']
   const { truth } = world;
   const name = names.find((one) => truth.get(INSTANCE, idOf(INSTANCE, one)) === undefined);
   if (name === undefined) return;
-  const networks = [...truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external ? [] : [{ network: id }]));
-  submitAs(world, 'incident-create', ({ by }) => (fleet, { ids, hasCredentials }, nowMs) => {
-    const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
-    const portIds = networks.map(() => ids.next('port'));
-    const what = { name, count: 1, minCount: 1, flavor: 'tiny', project: PROJECT, place, attemptsMax: 4 };
-    return createInstances(fleet, {
-      ...what,
-      networks,
-      ...how,
-      portIds,
-      hasCredentials: hasCredentials(),
-      admin: true,
-    });
-  });
+  submitAs(world, 'incident-create', ({ by }) => createConnected(world, name, { by, place }));
 }
 
 /** Takes a host out of service that has ports to be bound elsewhere. */
@@ -68,11 +55,15 @@ function drainRandomHost(world: World): string | undefined {
   // Not the last ones: some targets must be left.
   if (from.length === 0 || active.length < 3) return populate(world);
   const host = world.rng.pick(from);
+  drain(world, host);
+  return host;
+}
+
+function drain(world: World, host: string): void {
   submitAs(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 4 * 3600_000 };
     return startScaleIn(fleet, evacuatorsOf(PROGRAM), { hosts: [host], drain: true, ...how });
   });
-  return host;
 }
 
 /** The back end refuses most target hosts of a move: instances stay connected where they are. */
@@ -153,6 +144,49 @@ export const sickBesideHealthy: Fault = {
     return `${sick.id} and ${healthy.id} to ${to}`;
   },
 };
+
+/** Hosts that serve something and run something, with another host to take it. */
+function hostsToLeave({ truth }: World): { readonly host: string; readonly sick: StoredService }[] {
+  const poll = new ElectionContext(truth);
+  const occupied = new Set([...truth.all(INSTANCE)].flatMap(({ doc }) => (doc.state === 'active' ? [doc.host] : [])));
+  return [...truth.all(SERVICE)].flatMap((sick) => {
+    const host = sick.doc.designated?.host;
+    if (host === undefined || sick.doc.handover !== undefined || !occupied.has(host)) return [];
+    return poll.candidatesOf(sick, [host]).eligible.count > 0 ? [{ host, sick }] : [];
+  });
+}
+
+/** No other host can prepare a service of a host that leaves: its other services and its instances go, and it may come back at any time. */
+export const drainBesideSick: Fault = {
+  name: 'drain-beside-sick',
+  weight: 5,
+  strike: (world) => {
+    const { rng, scheduler, machines } = world;
+    const active = hostsIn(world, 'active');
+    const fit = hostsToLeave(world).filter(({ host }) => active.includes(host));
+    if (fit.length === 0 || active.length < 3) return populate(world);
+    const { host, sick } = rng.pick(fit);
+    for (const { unpreparable, name } of machines) if (name !== host) unpreparable.add(sick.id);
+    drain(world, host);
+    if (rng.chance(0.4))
+      scheduler.after(rng.between(5000, 30_000), `${host} is wanted back`, () => recover(world, host));
+    scheduler.after(rng.between(60_000, 120_000), `${sick.id} can be prepared`, () => {
+      for (const { unpreparable } of machines) unpreparable.delete(sick.id);
+    });
+    return `${host} with ${sick.id}`;
+  },
+};
+
+function recover(world: World, host: string): void {
+  if (!world.isTroubled) return;
+  submitAs(
+    world,
+    'incident-recover',
+    ({ by }) =>
+      (fleet, _life, nowMs) =>
+        recoverHosts(fleet, { hosts: [host], failBack: false, operation: idOf(OPERATION, `op-${by}`), by, nowMs }),
+  );
+}
 
 const CUT_NAMES = ['u1', 'u2', 'u3', 'u4', 'u5'];
 /** Longer than it takes until an uncontrollable switch must be known, and checked a few times after that. */

@@ -14,7 +14,7 @@ import {
   portUnplugged,
   silentBackEnd,
 } from './network.ts';
-import { arrivesUnconnected, cutHostWanted, sickBesideHealthy, targetRefused } from './compound.ts';
+import { arrivesUnconnected, cutHostWanted, drainBesideSick, sickBesideHealthy, targetRefused } from './compound.ts';
 import { rebuildWithNoPlace } from './rebuilds.ts';
 import {
   agentVersionChanged,
@@ -94,6 +94,15 @@ export const SCALE_IN_COMPOUND_FAULTS: readonly Fault[] = [
   sickBesideHealthy,
   cutHostWanted,
 ];
+
+/**
+ * The faults of worlds with gray failures: none that excuses a wait. No server and no link is lost, slow or paused, so that time counts under one
+ * lease.
+ */
+export const GRAY_FAULTS: readonly Fault[] = [compaction, linkRepeats, networkSlow, strays, serviceUnpreparable];
+
+/** The compound faults there: parts of a host fail while all else is well. */
+export const GRAY_COMPOUND_FAULTS: readonly Fault[] = [drainBesideSick, sickBesideHealthy, cutHostWanted];
 
 /**
  * The faults of worlds whose clocks jump. None that pauses a server: its clock may be set by a little then, which looks like a slewed

@@ -65,6 +65,16 @@ export function mapDocuments(fleet: FleetReader, kind: string, shown: (doc: obje
   return overrideReader(fleet, { get });
 }
 
+/** A fleet that alters documents of a kind in the results of indexes. */
+export function mapFound(fleet: FleetReader, kind: string, shown: (doc: object) => object): FleetReader {
+  const find: FleetReader['find'] = (by, at) => {
+    const found = fleet.find(by, at);
+    if (by.kind.name !== kind) return found;
+    return [...found].map((stored) => ({ ...stored, doc: shown(stored.doc) as typeof stored.doc }));
+  };
+  return overrideReader(fleet, { find });
+}
+
 function overrideReader(fleet: FleetReader, by: Partial<FleetReader>): FleetReader {
   return new Proxy(fleet, {
     get: (target, key): unknown => {

@@ -9,7 +9,8 @@ import {
   noHeadCheck,
   seizedUnderTheSameEpoch,
 } from './database.ts';
-import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck } from './conditions.ts';
+import { controlLossTakenForForwardingLoss, leavesWithoutStrayCheck, switchSaidToObey } from './conditions.ts';
+import { drainWaitsForSick, returnIgnored, sickUsesBudget } from './gray-failures.ts';
 import { readinessPerHost, targetBoundInPlaceOfSource, unconnectedTakenForMoved } from './compound-faults.ts';
 import {
   silentHostTakenForDead,
@@ -137,6 +138,9 @@ export const SCALE_IN_MUTANTS: readonly Mutant[] = [
   targetBoundInPlaceOfSource,
   readinessPerHost,
 ];
+
+/** The mutants found in worlds with gray failures. */
+export const GRAY_MUTANTS: readonly Mutant[] = [drainWaitsForSick, sickUsesBudget, returnIgnored, switchSaidToObey];
 
 /** The mutants found in worlds whose clocks jump. */
 export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpTrustedAfterReport, retentionBySteadyTime];

@@ -1,8 +1,11 @@
 // How a bug is planted: one operation kind, driver, view part or running part is replaced by a faulty one.
 import type { Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
+import type { Index } from '../../src/fleet/index.ts';
 import { VIEW_PARTS, type ViewPart } from '../../src/hosts/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
 import type { SimParts } from '../world/parts.ts';
+
+type AnyIndex = Index<string, never>;
 
 function withModules(parts: SimParts, change: (module: Module) => Module): SimParts {
   return { ...parts, modules: parts.modules.map(change) };
@@ -20,6 +23,22 @@ export function withKinds(
       ...module,
       operationKinds: (composition) =>
         operationKinds(composition).map((kind) => (names.includes(kind.name) ? change(kind) : kind)),
+    };
+  });
+}
+
+/** Replaces an index of a module's model. */
+export function withIndex(parts: SimParts, name: string, change: (index: AnyIndex) => AnyIndex): SimParts {
+  return withModules(parts, (module) => {
+    const { models } = module;
+    if (models === undefined) return module;
+    return {
+      ...module,
+      models: (...given: Parameters<typeof models>) =>
+        models(...given).map((model) => ({
+          ...model,
+          ...(model.indexes && { indexes: model.indexes.map((one) => (one.name === name ? change(one) : one)) }),
+        })),
     };
   });
 }

@@ -115,3 +115,5 @@ export const scaleIn: Workload = {
     };
   },
 };
+
+export { giveTokens };
