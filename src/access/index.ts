@@ -58,7 +58,10 @@ export {
 } from './route.ts';
 export type * from './route.ts';
 export { createAuthorizedSubmit } from './submit.ts';
-export { newSecret, secretText, tokenIdIn } from './secret.ts';
+export { newSecret, secretText, tokenIdIn } from './token-secret.ts';
+export { SEALED, sealingKeyOf, Secret } from './secret.ts';
+export type { Seal, SecretOwner } from './secret.ts';
+export { SecretMask } from './secret-mask.ts';
 export { TOKEN_REPRESENTATION } from './token-representation.ts';
 export { defineRepresentation, everyProject, findVisible, noProject, wholeFleet } from './representation.ts';
 export type { ProjectOf, SiteOf, Representation } from './representation.ts';

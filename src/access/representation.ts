@@ -1,7 +1,7 @@
 // How a kind is shown: by whom it may be seen, to which site it belongs, and without what must stay inside. A document
 // is rendered to text once, however often it is read.
 import { Type, type TObject, type TProperties } from 'typebox';
-import type { AnyDoc, FleetReader, Id, Kind, Stored } from '../fleet/index.ts';
+import { mapSealed, type AnyDoc, type FleetReader, type Id, type Kind, type Stored } from '../fleet/index.ts';
 import { canSeeProject, canSeeSite, type Caller, type Projects } from './role.ts';
 import type { Redactor } from './redactor.ts';
 
@@ -68,8 +68,12 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
   // Authors are in every kind, so that no kind can forget them.
   const limitTo = (doc: D, sight: Redactor | undefined): D =>
     sight === undefined ? doc : sight.redactAuthors(redact === undefined ? doc : redact(doc, sight));
+  // Here and not by each kind: not even sealed is a secret shown to anybody.
+  const { sealedFields = [] } = kind;
+  const show = (doc: D): object =>
+    toJson(sealedFields.length === 0 ? doc : mapSealed(doc, sealedFields, () => '[secret]'));
   const render = ({ id, revision }: StoredDocument<D>, doc: D): string =>
-    JSON.stringify({ id, revision, ...toJson(doc) });
+    JSON.stringify({ id, revision, ...show(doc) });
   const toJsonText = (stored: StoredDocument<D>, sight?: Redactor): string => {
     const limited = limitTo(stored.doc, sight);
     if (limited !== stored.doc) return render(stored, limited);
@@ -77,7 +81,7 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
     if (known === undefined) texts.set(stored, (known = render(stored, stored.doc)));
     return known;
   };
-  const showTo = (doc: D, sight?: Redactor): object => toJson(limitTo(doc, sight));
+  const showTo = (doc: D, sight?: Redactor): object => show(limitTo(doc, sight));
   const schema = Type.Object({ id: Type.String(), revision: Type.Integer(), ...fields });
   return {
     kind,

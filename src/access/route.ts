@@ -7,6 +7,7 @@ import type { Authority } from './authority.ts';
 import type { NewNames } from './new-names.ts';
 import type { Access, Caller } from './role.ts';
 import type { Redactor, RedactorFor } from './redactor.ts';
+import type { Seal } from './secret.ts';
 import type { Representation } from './representation.ts';
 
 /** The journal as handlers see it. Nothing is submitted to it directly: the caller is authorised in the commit. */
@@ -21,6 +22,8 @@ export interface RouteContext {
   readonly ids: Ids;
   /** SHA-256 as hexadecimal text: the only form in which a secret is kept. */
   readonly hash: (text: string) => string;
+  /** Seals a secret for a document, before the decision that stores it. */
+  readonly seal: Seal;
   /** Redacts what the caller may not see; undefined for one that sees everything. */
   readonly redactorFor: RedactorFor;
   /** Aborted when the server shuts down: long polls answer at once. */

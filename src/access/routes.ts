@@ -8,7 +8,7 @@ import type { Listing } from './list.ts';
 import { MANAGER_NAME, TOKEN, TOKEN_NAME, TokenDoc, type Token, type TokenId } from './model.ts';
 import { listRoute, showRoute, type Resource } from './resource.ts';
 import { BY_ID, strictObject, HOST_REF, ID, read, write, type Route } from './route.ts';
-import { newSecret } from './secret.ts';
+import { newSecret } from './token-secret.ts';
 import { TOKEN_REPRESENTATION } from './token-representation.ts';
 
 const LISTING: Listing<'token', Token> = {

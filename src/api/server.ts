@@ -45,6 +45,7 @@ export interface ServerOptions {
   /** Where documents belong, for watches and history. */
   readonly scopes: Pick<Composition, 'scopeOf'>;
   readonly settings: readonly Setting[];
+  readonly seal: RouteContext['seal'];
   readonly documentMetrics?: readonly DocumentMetric<never>[];
   readonly log: Logger;
   /** Made by whoever counts what the server does not see. */
@@ -173,6 +174,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
     world: {
       ...{ journal, clock, ids, closing },
       hash: hashSecret,
+      seal: options.seal,
       submit: createAuthorizedSubmit(journal),
       redactorFor: redactorFactory(options.representations),
     },

@@ -49,8 +49,14 @@ export interface KeysSummary {
 export interface StoreTools {
   verify(request: StoreToolOptions & { readonly file?: string }): Promise<StoreVerification>;
   backup(request: StoreToolOptions & { readonly file: string }): Promise<StoreVerification & { readonly file: string }>;
-  /** `keys` is the folder in which servers will look for their keys; else the data folder. */
-  restore(request: StoreToolOptions & { readonly file: string; readonly keys?: string }): Promise<StoreRestoration>;
+  /** `keys` is the folder in which servers will look for their keys, else the data folder; `secretKey` the file with the sealing keys. */
+  restore(request: StoreToolOptions & RestoreFiles): Promise<StoreRestoration>;
+}
+
+interface RestoreFiles {
+  readonly file: string;
+  readonly keys?: string;
+  readonly secretKey?: string;
 }
 
 export interface StoreToolOptions {
@@ -85,7 +91,24 @@ export interface StoreKeysPlace extends StoreKeys {
   readonly state: 'in-place' | 'missing' | 'different' | 'unreadable';
 }
 
+/** The keys that sealed the secrets in documents. They are in a file of each server, never in a store or a backup. */
+export interface StoreSecretKeys {
+  readonly file: string;
+  readonly contained: false;
+  /** Ids, sorted. */
+  readonly sealing: readonly string[];
+}
+
+/** Whether the servers of a restored fleet will find them. */
+export interface StoreSecretKeysPlace extends StoreSecretKeys {
+  /** Where they look; absent on a shared store, where --secret-key names the file. */
+  readonly path?: string;
+  readonly state: StoreKeysPlace['state'];
+}
+
 export interface StoreVerification extends StoreSummary {
+  /** Absent when no document has a secret. */
+  readonly secretKeys?: StoreSecretKeys;
   /** Absent when no server has recorded its keys yet. */
   readonly keys?: StoreKeys;
   readonly oldestRevision: number;
@@ -99,6 +122,7 @@ export interface StoreVerification extends StoreSummary {
 interface StoreRestoration extends StoreSummary {
   readonly file: string;
   readonly keys?: StoreKeysPlace;
+  readonly secretKeys?: StoreSecretKeysPlace;
 }
 
 export interface SwitchOptions {

@@ -29,6 +29,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     )
     .option('--insecure', 'listen beyond this machine without TLS')
     .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
+    .option('--secret-key <path>', 'keys that secrets of the fleet are sealed by; with sqlite, else in the data folder')
     .option('--new-admin-token', 'make a new admin token in the data folder, for when the old one is lost')
     .addOption(
       new Option(

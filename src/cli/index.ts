@@ -9,6 +9,8 @@ export type {
   StoreToolOptions,
   StoreKeys,
   StoreKeysPlace,
+  StoreSecretKeys,
+  StoreSecretKeysPlace,
   StoreTools,
   SwitchOptions,
 } from './command.ts';

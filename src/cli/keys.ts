@@ -2,6 +2,7 @@
 // and no key is ever shown.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli, type KeysSummary } from './command.ts';
+import { resealCommand, sealingCommand } from './sealing-keys.ts';
 import { parseDuration } from './output/duration.ts';
 
 interface ShowOptions extends KeyOptions {
@@ -16,10 +17,12 @@ interface KeyOptions {
 export function keysCommand(cli: Cli): Command {
   return commandGroup(
     'keys',
-    'Show, create and rotate the keys that servers sign with and issue certificates of agents with',
+    'Show, create and rotate the keys that servers sign with and issue certificates of agents with, and those that seal secrets',
     showCommand(cli),
     createCommand(cli),
     rotateCommand(cli),
+    sealingCommand(cli),
+    resealCommand(cli),
   );
 }
 

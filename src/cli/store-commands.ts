@@ -7,6 +7,8 @@ import {
   type StoreToolOptions,
   type StoreKeys,
   type StoreKeysPlace,
+  type StoreSecretKeys,
+  type StoreSecretKeysPlace,
   type StoreVerification,
 } from './command.ts';
 import { EXIT } from './exit-code.ts';
@@ -63,7 +65,7 @@ export function backupCommand(cli: Cli): Command {
     await session.reportDone(
       written,
       `${damageText(written)}Backup of revision ${written.revision} in ${file}: ${written.documents} documents, ${written.commits} commits.\n` +
-        `SHA-256 ${written.digest ?? ''}\n${absentKeysText(written.keys)}`,
+        `SHA-256 ${written.digest ?? ''}\n${absentKeysText(written.keys)}${absentSecretKeysText(written.secretKeys)}`,
     );
     return written.intact ? EXIT.ok : EXIT.refused;
   });
@@ -77,23 +79,28 @@ export function restoreCommand(cli: Cli): Command {
     .option(
       '--keys <folder>',
       'where the servers will look for their keys, which no backup contains; else the data folder',
+    )
+    .option(
+      '--secret-key <path>',
+      'where the servers will look for the keys of secrets; else secret.key in the data folder',
     );
   addExamples(
     command,
     ['into a new data folder', 'muster restore muster-backup.gz --data ./data-new'],
     ['into an empty database', 'muster restore muster-backup.gz --store postgres://muster@db/muster'],
   );
-  return withAction<StoreOption & { readonly keys?: string }>(
+  return withAction<StoreOption & { readonly keys?: string; readonly secretKey?: string }>(
     cli,
     command,
     async (session, { args: [file = ''], options }) => {
       const keys = options.keys === undefined ? {} : { keys: options.keys };
-      const request = { ...storeOf(options), ...keys, file, progress: progressOf(session, 'restored') };
+      const secretKey = options.secretKey === undefined ? {} : { secretKey: options.secretKey };
+      const request = { ...storeOf(options), ...keys, ...secretKey, file, progress: progressOf(session, 'restored') };
       const restored = await cli.stores.restore(request);
       await session.reportDone(
         restored,
         `Restored revision ${restored.revision}: ${restored.documents} documents, ${restored.commits} commits. ` +
-          `The journal is ${restored.journalId}. Tokens are those of the backup.${neededKeysText(restored.keys)}`,
+          `The journal is ${restored.journalId}. Tokens are those of the backup.${neededKeysText(restored.keys)}${neededSecretKeysText(restored.secretKeys)}`,
       );
       return undefined;
     },
@@ -133,6 +140,33 @@ function neededKeysText(keys: StoreKeysPlace | undefined): string {
   }
 }
 
+function sealingText({ sealing }: StoreSecretKeys): string {
+  return sanitizeLine(`sealing key ${sealing.join(' and ')}`);
+}
+
+function absentSecretKeysText(keys: StoreSecretKeys | undefined): string {
+  if (keys === undefined) return '';
+  return `\nNor is the key of its secrets (${sealingText(keys)}): keep a copy of ${keys.file} elsewhere, apart from the backup.`;
+}
+
+function neededSecretKeysText(keys: StoreSecretKeysPlace | undefined): string {
+  if (keys === undefined) return '';
+  const { path, state } = keys;
+  const wanted = `the file with ${sealingText(keys)}`;
+  const without = 'Without it what needs a secret is refused.';
+  if (path === undefined) return `\nStart the servers with --secret-key and ${wanted}. ${without}`;
+  switch (state) {
+    case 'in-place':
+      return `\nThe key of the secrets is in ${path}.`;
+    case 'missing':
+      return `\nPut ${wanted} there: ${path}. ${without}`;
+    case 'different':
+      return `\n${path} holds another key, and no server starts with it. Put ${wanted} there.`;
+    case 'unreadable':
+      return `\n${path} cannot be used as it is. Put ${wanted} there, for its owner alone.`;
+  }
+}
+
 function storeOf({ data, store }: StoreOption & { readonly data: string }): StoreToolOptions {
   const wanted = store ?? process.env['MUSTER_STORE'];
   return wanted === undefined ? { data } : { data, store: wanted };
@@ -150,7 +184,19 @@ function progressOf(session: Session, verb: string): (done: number, all: number)
 }
 
 function verificationText(verified: StoreVerification): string {
-  const { revision, oldestRevision, documents, commits, unchained, digest, damage, intact, journalId, keys } = verified;
+  const {
+    revision,
+    oldestRevision,
+    documents,
+    commits,
+    unchained,
+    digest,
+    damage,
+    intact,
+    journalId,
+    keys,
+    secretKeys,
+  } = verified;
   const lines = [
     `Journal    ${journalId}`,
     `Revision   ${revision} (history from ${oldestRevision} on)`,
@@ -158,6 +204,9 @@ function verificationText(verified: StoreVerification): string {
     `Commits    ${commits}${unchained === 0 ? '' : `, ${unchained} of them older than the hash chain`}`,
     ...(digest === undefined ? [] : [`SHA-256    ${digest}`]),
     ...(keys === undefined ? [] : [`Keys       ${idsOf(keys)}; not contained, in ${keys.file}`]),
+    ...(secretKeys === undefined
+      ? []
+      : [`Secrets    ${sealingText(secretKeys)}; not contained, in ${secretKeys.file}`]),
     ...(intact ? ['Everything is as it was written.'] : damage.map((one) => `Damage     ${sanitizeLine(one)}`)),
   ];
   return `${lines.join('\n')}\n`;

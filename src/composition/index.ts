@@ -2,6 +2,7 @@ export { compose, ROUTE_TRANSFORMS } from './compose.ts';
 export type { Composition } from './compose.ts';
 export type { DocumentMetric } from './document-metric.ts';
 export { contribute, extensionPoint } from './extension-point.ts';
+export { SECRET_MASK } from './mask-outcomes.ts';
 export { hideKind } from './module.ts';
 export type { Module } from './module.ts';
 export { composeTaskHandlers } from './node-module.ts';

@@ -3,6 +3,7 @@
 import type { Route } from '../access/index.ts';
 import type { Clock, Ids, Journal } from '../journal/index.ts';
 import type { Driver, Log } from '../operations/index.ts';
+import { maskDriver, SECRET_MASK } from './mask-outcomes.ts';
 import { BadComposition, ROUTE_TRANSFORMS, type Composition } from './compose.ts';
 
 export interface Controller {
@@ -124,7 +125,9 @@ export class Runtime {
   drivers(): ReadonlyMap<string, Driver> {
     const wrap = this.find(DRIVER_WRAPPER) ?? ((_name, driver): Driver => driver);
     const drivers = this.composition.modules.flatMap((module) => Object.entries(module.drivers?.(this) ?? {}));
-    return new Map(drivers.map(([name, driver]) => [name, wrap(name, driver)]));
+    const mask = this.find(SECRET_MASK);
+    const masked = (driver: Driver): Driver => (mask === undefined ? driver : maskDriver(driver, mask));
+    return new Map(drivers.map(([name, driver]) => [name, wrap(name, masked(driver))]));
   }
 
   routes(): readonly Route[] {

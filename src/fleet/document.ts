@@ -2,6 +2,7 @@
 // Nothing here knows what a host or an operation is.
 
 import type { FleetReader } from './reader.ts';
+import type { FieldPath } from './sealed-fields.ts';
 
 declare const brand: unique symbol;
 
@@ -37,6 +38,8 @@ export interface Kind<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly name: K;
   /** Says what is wrong with a document, by field; undefined when nothing is. Runs on every commit. */
   readonly check: (doc: unknown) => string | undefined;
+  /** Those that hold sealed secrets; none where it is missing. */
+  readonly sealedFields?: readonly FieldPath[];
   /** When the document may be forgotten; undefined for one that stays. */
   readonly expiresAtMs?: (doc: D, fleet: FleetReader) => number | undefined;
 }

@@ -13,6 +13,7 @@ export type { AppliedChange, Forkable, Index, Invariant, Model, ProjectionState,
 export { LongTrial } from './long-trial.ts';
 export { runTrial, Stage } from './stage.ts';
 export type { Trial } from './stage.ts';
+export { mapSealed, SEALED_MARK } from './sealed-fields.ts';
 export { compileChecker, schemaKind, suggestion } from './schema.ts';
 export type { Problem } from './schema.ts';
 export { setting, SETTING, valueOf } from './setting.ts';

@@ -3,6 +3,7 @@ import type { Static, TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { AnyDoc, Kind } from './document.ts';
 import { optimizeSchema } from './fast-schema.ts';
+import { sealedFieldsOf } from './sealed-fields.ts';
 
 /** One thing that is wrong: where (a JSON pointer) and what to do about it. */
 export interface Problem {
@@ -38,14 +39,15 @@ export function compileChecker(schema: TSchema): (value: unknown) => Problem[] {
 export function schemaKind<K extends string, S extends TSchema>(
   name: K,
   schema: S,
-  extra: Omit<Kind<K, Static<S> & AnyDoc>, 'name' | 'check'> = {},
+  extra: Omit<Kind<K, Static<S> & AnyDoc>, 'name' | 'check' | 'sealedFields'> = {},
 ): Kind<K, Static<S> & AnyDoc> {
   const problems = compileChecker(schema);
   const check = (doc: unknown): string | undefined => {
     const found = problems(doc);
     return found.length === 0 ? undefined : found.map((one) => `${one.field}: ${one.message}`).join('; ');
   };
-  return { name, check, ...extra };
+  const sealedFields = sealedFieldsOf(schema);
+  return { name, check, ...(sealedFields.length > 0 && { sealedFields }), ...extra };
 }
 
 function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[] {

@@ -3,7 +3,9 @@ import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../alarms/module.ts';
 import { AGENT_CERTIFICATES, HEARTBEAT_LISTENER } from '../agent/module.ts';
 import { hashSecret, type Metrics } from '../api/runtime.ts';
 import { OUTSIDE_INVENTORIES } from '../baremetal/index.ts';
-import { provide, Runtime, type ServiceOf } from '../composition/index.ts';
+import { provide, Runtime, SECRET_MASK, type ServiceOf } from '../composition/index.ts';
+import type { SecretMask } from '../access/index.ts';
+import { SECRETS, type Secrets } from '../keys/index.ts';
 import { LIVENESS_CONTROLLER } from '../hosts/index.ts';
 import type { Journal, Lease } from '../journal/index.ts';
 import type { BACK_END_CREDENTIALS } from '../network/index.ts';
@@ -24,6 +26,8 @@ export interface ServerParts {
   readonly release: () => void;
   readonly metrics: Metrics;
   readonly keys: KeyRing;
+  readonly secrets: Secrets;
+  readonly mask: SecretMask;
   readonly credentials: ServiceOf<typeof BACK_END_CREDENTIALS>;
   /** Inventories of bare-metal nodes beside the simulated one. */
   readonly outsideInventories: ServiceOf<typeof OUTSIDE_INVENTORIES>;
@@ -39,6 +43,7 @@ export interface ServerParts {
 export function composeServer(parts: ServerParts): Runtime {
   const { journal, log, release, metrics, keys, credentials, certificates, isSecure, name, own, outsideInventories } =
     parts;
+  const { secrets, mask } = parts;
   const ids = realIds();
   const core = coreProviders({
     // It takes the lease only when it listens.
@@ -55,6 +60,8 @@ export function composeServer(parts: ServerParts): Runtime {
   });
   return new Runtime(PROGRAM, { journal, clock: realClock, ids, log }, [
     ...core,
+    provide(SECRETS, () => secrets),
+    provide(SECRET_MASK, () => mask),
     provide(INTEGRITY_HOOKS, () => ({
       onRecorded: release,
       onReported: (code) => metrics.countIntegrityFinding(code),

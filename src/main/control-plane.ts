@@ -2,12 +2,14 @@
 // the reverse order, so that accepted work is kept and the next holder need not wait.
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import type { SecretMask } from '../access/index.ts';
 import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
 import { AdminTokenController } from '../alarms/runtime.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
 import { IronicInventory, type IronicClient } from '../baremetal/runtime.ts';
+import type { Controller, Runtime } from '../composition/index.ts';
 import type { Journal } from '../journal/index.ts';
 import { SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
@@ -22,6 +24,7 @@ import { prepareFirstStart } from './first-start.ts';
 import { realIds } from './ids.ts';
 import { openKeyRing, createProofHooks } from './statement-signing.ts';
 import type { KeyRing } from './key-ring.ts';
+import { openSecretKeys, type SecretKeys } from './secret-keys.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { openStore, type OpenStore } from './open-store.ts';
 import { readNetworkCredentials } from './network-credentials.ts';
@@ -41,6 +44,10 @@ export interface ControlPlaneOptions {
   readonly agentCertificates?: AgentCertificatePolicy;
   /** The folder of the control plane's keys; the data folder by default. */
   readonly keys?: string;
+  /** The file with the keys that seal secrets; else one in the data folder, where that is the whole store. */
+  readonly secretKey?: string;
+  /** Knows the secrets that must not be in a log. */
+  readonly mask: SecretMask;
   readonly insecure: boolean;
   readonly newAdminToken: boolean;
   /** The revision to which an operator accepts to fall back, where the store is damaged or lost commits. */
@@ -83,7 +90,7 @@ export async function startControlPlane(options: ControlPlaneOptions): Promise<C
 }
 
 async function startServer(open: OpenStore, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { log, dataFolder, newAdminToken, signal } = options;
+  const { log, mask, dataFolder, newAdminToken, signal } = options;
   const name = nameOf(options);
   const watched = await openWatchedJournal(open, { ...options, name });
   const { journal, release } = watched;
@@ -91,13 +98,14 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const own: { url?: string } = {};
   const certificate = options.tls && certificateToStartWith(options.tls);
   const keys = openKeyRing(journal, options.keys ?? dataFolder, log);
+  const secrets = openSecretKeys(journal, options);
   const certificates = setUpAgentCertificates(certificate && options.agentCertificates, {
     ...{ keys, clock, journal, registry: metrics.registry },
   });
-  const isSecure = certificate !== undefined;
   const runtime = composeServer({
-    ...{ journal, release, metrics, keys, certificates, isSecure, name, own, log },
-    credentials: readNetworkCredentials(options.networkCredentials),
+    ...{ journal, release, metrics, keys, secrets, mask, certificates, name, own, log },
+    isSecure: certificate !== undefined,
+    credentials: readNetworkCredentials(options.networkCredentials, mask),
     outsideInventories: options.ironic === undefined ? [] : [new IronicInventory(options.ironic)],
   });
   const checkInBackground = await watched.reportTo(runtime.get(INTEGRITY_CONTROLLER));
@@ -116,11 +124,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   own.url = url;
   const lease = runtime.get(LEASE_CONTROLLER);
   const reloader = reloaderOf(server, certificate, options);
-  const parts = new RunnerGroups(
-    [...(reloader === undefined ? [] : [reloader]), keys, { run: (over) => journal.follow(over) }],
-    [lease],
-    [...runtime.controllers(), new AdminTokenController({ journal, clock, log })],
-  );
+  const parts = groupRunners(runtime, [...(reloader === undefined ? [] : [reloader]), keys], log);
   const stop = async (): Promise<void> => {
     await server.close();
     await parts.stop();
@@ -138,14 +142,31 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   }
   // Not earlier: loading the fleet needs the processor.
   checkInBackground();
-  const reloadCertificate = (): void => reloadSecrets(keys, reloader, log);
+  const reloadCertificate = (): void => reloadFiles({ keys, secrets, reloader }, log);
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
   const simulatedNetwork = runtime.get(SIMULATED_NETWORK);
   return { url, journal, gateway, simulatedNetwork, tokenFile, failed: parts.failed, reloadCertificate, stop };
 }
 
-function reloadSecrets(keys: KeyRing, reloader: CertificateReloader | undefined, log: Logger): void {
+/** In the order in which they are started: files that are read again, the lease, then what decides under it. */
+function groupRunners(runtime: Runtime, files: readonly Controller[], log: Logger): RunnerGroups {
+  const { journal } = runtime.environment;
+  return new RunnerGroups(
+    [...files, { run: (over) => journal.follow(over) }],
+    [runtime.get(LEASE_CONTROLLER)],
+    [...runtime.controllers(), new AdminTokenController({ journal, clock, log })],
+  );
+}
+
+interface ReloadedFiles {
+  readonly keys: KeyRing;
+  readonly secrets: SecretKeys;
+  readonly reloader: CertificateReloader | undefined;
+}
+
+function reloadFiles({ keys, secrets, reloader }: ReloadedFiles, log: Logger): void {
   keys.reload();
+  secrets.reload();
   if (reloader === undefined) log.info('SIGHUP: keys were reloaded; there is no certificate to reload');
   else reloader.reload();
 }

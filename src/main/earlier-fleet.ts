@@ -6,11 +6,12 @@ import { ADMIN_TOKEN_FILE } from '../api/runtime.ts';
 import type { Store } from '../journal/index.ts';
 import { AUDIT_FOLDER } from './data-folder.ts';
 import { KEY_FILE } from './key-file.ts';
+import { SECRET_KEY_FILE } from './secret-keys.ts';
 import { StartFailure } from './start-failure.ts';
 import { WITNESS_FILE } from './witness.ts';
 
 /** Files that are written only once a fleet exists. `demo` holds the agents of a demonstration, `agent-` files are those of one agent. */
-const AFTER_FIRST_COMMIT = [ADMIN_TOKEN_FILE, 'demo', 'agent-'];
+const AFTER_FIRST_COMMIT = [ADMIN_TOKEN_FILE, SECRET_KEY_FILE, 'demo', 'agent-'];
 
 /** Files that a first start may write before its first commit. */
 const BEFORE_FIRST_COMMIT = [KEY_FILE, WITNESS_FILE, AUDIT_FOLDER];

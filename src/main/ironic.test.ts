@@ -135,7 +135,7 @@ test('a-token-that-is-replaced-in-its-file-is-used; a-broken-file-leaves-the-for
   const url = await fakeIronic((headers) => headers['x-auth-token'] === valid);
   const path = fileOf('token: first');
   const { log, lines } = newLog();
-  const client = openIronic({ ironic: url, ironicCredentials: path }, log, () => nowMs);
+  const client = openIronic({ ironic: url, ironicCredentials: path }, log, { steadyMs: () => nowMs });
   await client?.send(REQUEST);
   valid = 'second';
   writeFileSync(path, 'token: second');

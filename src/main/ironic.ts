@@ -3,6 +3,7 @@
 import { statSync, readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { SecretMask } from '../access/index.ts';
 import { IronicClient, parseIronicCredentials, type IronicCredentials } from '../baremetal/runtime.ts';
 import { transportTo } from '../link/index.ts';
 import { StartFailure } from './start-failure.ts';
@@ -18,11 +19,17 @@ const EXAMPLE = 'http://10.0.0.2:6385';
 const LOOK_AGAIN_MS = 2000;
 const OPEN_TO_OTHERS = 0o044;
 
+interface IronicParts {
+  /** Learns what must not be in a log. */
+  readonly mask?: SecretMask | undefined;
+  readonly steadyMs?: () => number;
+}
+
 /** Undefined when the program is started without one. */
 export function openIronic(
   { ironic, ironicCredentials: path }: IronicOptions,
   log: Logger,
-  steadyMs = () => performance.now(),
+  { mask, steadyMs = () => performance.now() }: IronicParts = {},
 ): IronicClient | undefined {
   if (ironic === undefined) {
     if (path !== undefined)
@@ -32,7 +39,7 @@ export function openIronic(
   const url = parseAddress(ironic);
   const options = { url, steadyMs, sleep };
   if (path === undefined) return new IronicClient(options);
-  const file = new CredentialsFile(path, log, steadyMs);
+  const file = new CredentialsFile(path, { log, mask, steadyMs });
   if (transportTo(url) === 'http' && !file.current.allowsPlainHttp)
     throw new StartFailure(
       `The credentials of ${path} would cross the network to ${url} in clear text. Use https, or say "allowPlainHttp: true" in the file if that network is trusted.`,
@@ -54,17 +61,25 @@ function parseAddress(text: string): string {
   return text.replace(/\/+$/, '').replace(/\/v1$/, '');
 }
 
+interface CredentialsFileParts {
+  readonly log: Logger;
+  readonly mask: SecretMask | undefined;
+  readonly steadyMs: () => number;
+}
+
 /** Read again when it has changed: tokens end. What cannot be read or used any more leaves what was there before in use. */
 class CredentialsFile {
   readonly #path: string;
   readonly #log: Logger;
+  readonly #mask: SecretMask | undefined;
   readonly #steadyMs: () => number;
   #current: IronicCredentials;
   #version: string;
   #lookedAtMs: number;
 
-  constructor(path: string, log: Logger, steadyMs: () => number) {
+  constructor(path: string, { log, mask, steadyMs }: CredentialsFileParts) {
     this.#path = path;
+    this.#mask = mask;
     this.#steadyMs = steadyMs;
     this.#log = log;
     const { credentials, version } = this.#load();
@@ -120,9 +135,11 @@ class CredentialsFile {
       };
     }
     const parsed = parseIronicCredentials(text);
-    return 'problems' in parsed
-      ? { version, credentials: `--ironic-credentials ${this.#path}: ${parsed.problems.join('; ')}.` }
-      : { version, credentials: parsed.credentials };
+    if ('problems' in parsed)
+      return { version, credentials: `--ironic-credentials ${this.#path}: ${parsed.problems.join('; ')}.` };
+    const { credentials } = parsed;
+    this.#mask?.add(credentials.secret.reveal());
+    return { version, credentials };
   }
 }
 

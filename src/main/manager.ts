@@ -1,5 +1,6 @@
 // muster manager: the program that acts on bare-metal machines, until it is stopped.
 import { readFile } from 'node:fs/promises';
+import { SecretMask } from '../access/index.ts';
 import { IronicMachines, startManager } from '../baremetal/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import { realClock } from './clock.ts';
@@ -27,10 +28,11 @@ export interface ManagerProgramOptions extends IronicOptions {
 
 export async function runManager(options: ManagerProgramOptions, version: string): Promise<number> {
   const stop = listenForStop((text) => process.stderr.write(text));
-  const log = programLog(options.logLevel);
+  const mask = new SecretMask();
+  const log = programLog(options.logLevel, mask);
   try {
     const { insecure = false, ca } = options;
-    const ironic = openIronic(options, log);
+    const ironic = openIronic(options, log, { mask });
     const text = options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER;
     const servers = parseServers(text, { insecure, program: 'manager' });
     const token = await readToken(options);

@@ -1,9 +1,10 @@
 // The credentials of network back ends, from the file that the operator names. They stay in the memory of this process.
 import { readFileSync } from 'node:fs';
+import type { SecretMask } from '../access/index.ts';
 import { parseCredentials, type Credentials } from '../network/index.ts';
 import { StartFailure } from './start-failure.ts';
 
-export function readNetworkCredentials(path: string | undefined): Credentials {
+export function readNetworkCredentials(path: string | undefined, mask: SecretMask): Credentials {
   if (path === undefined) return new Map();
   let text: string;
   try {
@@ -15,5 +16,6 @@ export function readNetworkCredentials(path: string | undefined): Credentials {
   }
   const read = parseCredentials(text);
   if ('problems' in read) throw new StartFailure(`--network-credentials ${path}: ${read.problems.join('; ')}.`);
+  for (const { secret } of read.values()) mask.add(secret.reveal());
   return read;
 }

@@ -258,6 +258,8 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'ambiguous-host': [{ host: 'cc', hosts: ['c2', 'c3'] }],
   'switch-identity-shared': [{ ...HOST, other: 'c2' }, HOST],
   'keys-differ': [{}],
+  'secret-key-missing': [{ key: '0123456789abcdef' }],
+  'secret-damaged': [{ kind: 'cluster', id: 'edge' }],
 };
 
 const CODES = PROGRAM.sentences.flatMap((module) => Object.keys(module));

@@ -1,6 +1,7 @@
 // muster serve: one control plane server, until it is stopped.
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { SecretMask } from '../access/index.ts';
 import type { IronicClient } from '../baremetal/runtime.ts';
 import type { AgentCertificatePolicy } from './agent-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
@@ -26,6 +27,8 @@ export interface ServeOptions extends IronicOptions {
   /** A revision, as text. */
   readonly acceptLoss?: string;
   readonly networkCredentials?: string;
+  /** The file with the keys that seal secrets. */
+  readonly secretKey?: string;
   /** The number of simulated hosts, as text. */
   readonly demo: string;
   /** Hosts that join get simulated agents, also where no host is simulated at the start. */
@@ -52,10 +55,11 @@ export async function runServer(
   const reload = isOnTerminal() ? undefined : () => started.plane?.reloadCertificate();
   const stop = listenForStop((text) => process.stderr.write(text), reload);
   writePrivateFilesOnly();
-  const log = programLog(options.logLevel);
+  const mask = new SecretMask();
+  const log = programLog(options.logLevel, mask);
   try {
-    const ironic = openIronic(options, log);
-    const plane = await startControlPlane({ ...planeOptions(options, version), ironic, log, signal: stop });
+    const ironic = openIronic(options, log, { mask });
+    const plane = await startControlPlane({ ...planeOptions(options, version), ironic, log, mask, signal: stop });
     started.plane = plane;
     log.info({ url: plane.url, revision: plane.journal.fleet.revision }, 'ready');
     const fleet = await startDemoAgents(plane, options, log);
@@ -73,8 +77,11 @@ export async function runServer(
   }
 }
 
-function planeOptions(options: ServeOptions, version: string): Omit<ControlPlaneOptions, 'log' | 'signal' | 'ironic'> {
-  const { tlsCert, tlsKey, advertise, networkCredentials } = options;
+function planeOptions(
+  options: ServeOptions,
+  version: string,
+): Omit<ControlPlaneOptions, 'log' | 'mask' | 'signal' | 'ironic'> {
+  const { tlsCert, tlsKey, advertise, networkCredentials, secretKey } = options;
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new StartFailure('TLS needs both --tls-cert and --tls-key.');
   }
@@ -100,6 +107,7 @@ function planeOptions(options: ServeOptions, version: string): Omit<ControlPlane
     ...(advertise !== undefined && { advertise }),
     ...(options.keys !== undefined && { keys: options.keys }),
     ...(networkCredentials !== undefined && { networkCredentials }),
+    ...(secretKey !== undefined && { secretKey }),
     ...(tlsCert !== undefined && tlsKey !== undefined && { tls: { cert: tlsCert, key: tlsKey } }),
   };
 }

@@ -20,18 +20,25 @@ import {
 } from '../journal/runtime.ts';
 import { BackupDamaged, readBackup, writeBackup } from './backup-file.ts';
 import { lockFolder } from './data-folder.ts';
+import { PROGRAM } from './modules.ts';
 import { KeyNames, locateKeys } from './named-keys.ts';
+import { locateSecretKeys, SecretKeyNames } from './named-secret-keys.ts';
 import { DATABASE_FILE, demandPostgresUrl } from './open-store.ts';
 import { StartFailure, cannotOpenStore } from './start-failure.ts';
 
-export function storeTools(version: string, nowMs: () => number): StoreTools {
+export function storeTools(version: string, nowMs: () => number, program = PROGRAM): StoreTools {
+  const newInspection = (): DumpInspection => ({
+    verifier: new Verifier(sha256),
+    keys: new KeyNames(),
+    secretKeys: new SecretKeyNames(program.models.flatMap(({ kinds }) => kinds)),
+  });
   return {
     verify: (request) =>
       explainFailures(async () => {
         const { file } = request;
         if (file !== undefined) demandFile(file, `Check the store in it with: muster verify --data ${file}`);
-        const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const sink = withProgress(fanOut(read.verifier, read.keys), request.progress);
+        const read = newInspection();
+        const sink = withProgress(fanOut(...sinksOf(read)), request.progress);
         const digest = file === undefined ? await dumpStore(request, sink) : (await readBackup(file, sink)).sha256;
         return summarize(read, digest);
       }),
@@ -43,26 +50,25 @@ export function storeTools(version: string, nowMs: () => number): StoreTools {
         if (!existsSync(folder))
           throw new Failure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);
         const options = { path: request.file, version, nowMs: nowMs() };
-        const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
-        const teeDump = (sink: DumpSink): DumpSink =>
-          withProgress(fanOut(read.verifier, read.keys, sink), request.progress);
+        const read = newInspection();
+        const teeDump = (sink: DumpSink): DumpSink => withProgress(fanOut(...sinksOf(read), sink), request.progress);
         const written = await withReader(request, (reader) =>
           writeBackup((sink) => reader.dump(teeDump(sink)), options),
         );
         return { file: request.file, ...summarize(read, written.sha256) };
       }),
-    restore: (request) => explainFailures(() => restore(request)),
+    restore: (request) => explainFailures(() => restore(request, newInspection())),
   };
 }
 
 async function restore(
   request: Parameters<StoreTools['restore']>[0],
+  read: DumpInspection,
 ): Promise<Awaited<ReturnType<StoreTools['restore']>>> {
   demandFile(request.file, 'Name a file that "muster backup" made.');
-  const read = { verifier: new Verifier(sha256), keys: new KeyNames() };
   // To its end, before anything is written: a restore never starts from an incomplete backup.
-  const { sha256: digest } = await readBackup(request.file, fanOut(read.verifier, read.keys));
-  const { damage, keys, revision, documents, commits } = summarize(read, digest);
+  const { sha256: digest } = await readBackup(request.file, fanOut(...sinksOf(read)));
+  const { damage, keys, secretKeys, revision, documents, commits } = summarize(read, digest);
   if (damage.length > 0)
     throw new Failure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}. Use another backup.`);
   return withTarget(request, async (target) => {
@@ -80,7 +86,12 @@ async function restore(
     if (again !== digest) throw new BackupDamaged(`${request.file} was changed while it was read`);
     if (head === undefined) throw new Error('the backup has no head');
     await target.finish(head);
-    const located = keys && { keys: locateKeys(keys, request.keys ?? request.data) };
+    const { secretKey } = request;
+    const data = isShared(request.store) ? undefined : request.data;
+    const located = {
+      ...(keys && { keys: locateKeys(keys, request.keys ?? request.data) }),
+      ...(secretKeys && { secretKeys: locateSecretKeys(secretKeys, { secretKey, data }) }),
+    };
     return { file: request.file, digest, journalId: target.journalId, revision, documents, commits, ...located };
   });
 }
@@ -88,13 +99,22 @@ async function restore(
 interface DumpInspection {
   readonly verifier: Verifier;
   readonly keys: KeyNames;
+  readonly secretKeys: SecretKeyNames;
 }
 
-function summarize({ verifier, keys: { found: keys } }: DumpInspection, digest: string | undefined) {
+function sinksOf({ verifier, keys, secretKeys }: DumpInspection): readonly DumpSink[] {
+  return [verifier, keys, secretKeys];
+}
+
+function summarize(
+  { verifier, keys: { found: keys }, secretKeys: { found: secretKeys } }: DumpInspection,
+  digest: string | undefined,
+) {
   const { damage, ...verified } = verifier.finish();
   return {
     ...verified,
     ...(keys !== undefined && { keys }),
+    ...(secretKeys !== undefined && { secretKeys }),
     ...(digest !== undefined && { digest }),
     intact: damage.length === 0,
     damage: damage.map(describeDamage),

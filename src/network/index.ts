@@ -23,7 +23,6 @@ export {
   updateCredentialsAlarm,
   parseCredentials,
   parseSecretDocument,
-  Secret,
 } from './back-ends/credentials.ts';
 export type { Credentials } from './back-ends/credentials.ts';
 export { isPlugged, NETWORK_EVENT, networkEventsModel, latestPlugEvent, recordNetworkEvents } from './ports/event.ts';

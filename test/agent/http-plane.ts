@@ -5,6 +5,7 @@ import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
 import { createServer, type Server } from '../../src/api/runtime.ts';
 import { compose } from '../../src/composition/index.ts';
+import { NO_SECRETS } from '../../src/keys/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { freePort } from '../free-port.ts';
 
@@ -31,6 +32,7 @@ export class HttpPlane extends TestControlPlane {
       representations: [],
       scopes: compose([]),
       settings: [],
+      seal: NO_SECRETS.seal,
       onRevokedCredential: (host, token) => server.gateway.refuseRevoked(host, token),
       signRefusal: (credential, code) => server.statements.signCredentialRefusal(credential, code),
       signHolder: ({ url: holder, epoch }) => server.statements.signHolder(holder, epoch),

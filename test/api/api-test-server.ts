@@ -1,11 +1,9 @@
 // A server with the modules that main composes, on the memory store, for the suites of the API.
-import { Writable } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
-import { pino } from 'pino';
-import { createToken, newSecret, type NewToken, type Token } from '../../src/access/index.ts';
+import { createToken, newSecret, SecretMask, type NewToken, type Token } from '../../src/access/index.ts';
 import { AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
-import { provide, Runtime, type Composition } from '../../src/composition/index.ts';
+import { provide, Runtime, SECRET_MASK, type Composition } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview/preview-fixture.ts';
@@ -13,10 +11,13 @@ import { accept, Journal, type Clock, type Ids, type Store } from '../../src/jou
 import { MemoryDisk } from '../../src/journal/memory-disk.ts';
 import { MemoryStore } from '../../src/journal/memory-store.ts';
 import { realClock } from '../../src/main/clock.ts';
+import { NO_SECRETS, SECRETS } from '../../src/keys/index.ts';
 import { coreProviders } from '../../src/main/core-providers.ts';
 import { IDLE_CORE } from '../../src/main/core-providers-fixture.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
+import { createLog } from '../../src/main/program-log.ts';
+import { openSecretKeys } from '../../src/main/secret-keys.ts';
 import { surfaceOf } from '../../src/main/surface.ts';
 import { SITE } from '../../src/sites/index.ts';
 
@@ -67,6 +68,8 @@ export interface ApiTestServerOptions extends Partial<
   readonly logLevel?: string;
   /** Instead of this one: with modules of a test. */
   readonly program?: Composition;
+  /** The data folder with the key of secrets. Without it there is none. */
+  readonly secretsIn?: string;
 }
 
 export async function startApiTestServer(options: ApiTestServerOptions = {}): Promise<ApiTestServer> {
@@ -83,16 +86,16 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
   });
   await journal.open();
   const lines: string[] = [];
-  const sink = new Writable({
-    write(chunk, _, done) {
-      lines.push(String(chunk));
-      done();
-    },
-  });
-  const log = pino({ level: options.logLevel ?? 'debug' }, sink);
+  const mask = new SecretMask();
+  const log = createLog(options.logLevel ?? 'debug', mask, (line) => lines.push(line));
+  const { secretsIn: dataFolder } = options;
+  const secrets =
+    dataFolder === undefined ? NO_SECRETS : openSecretKeys(journal, { store: 'sqlite', dataFolder, mask, log });
   const received: string[] = [];
   const runtime = new Runtime(program, { journal, clock, ids, log }, [
     ...coreProviders({ ...IDLE_CORE, credentials: { has: () => false }, gateway: () => ({ hash: hashSecret }) }),
+    provide(SECRETS, () => secrets),
+    provide(SECRET_MASK, () => mask),
     provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void received.push(host) })),
   ]);
   const gateway = runtime.get(AGENT_GATEWAY);

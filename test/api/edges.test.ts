@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, TOKEN } from '../../src/access/index.ts';
 import { createServer, ensureAdminToken, InsecureListen } from '../../src/api/runtime.ts';
 import { compose } from '../../src/composition/index.ts';
+import { NO_SECRETS } from '../../src/keys/index.ts';
 import { selfSigned } from '../self-signed.ts';
 import { populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
@@ -310,6 +311,7 @@ describe('listening', () => {
       representations: [],
       scopes: compose([]),
       settings: [],
+      seal: NO_SECRETS.seal,
       log: pino({ level: 'silent' }),
       tls,
     });

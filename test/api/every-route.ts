@@ -61,6 +61,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/watch': { who: forProjects(SEE_LIST, '+ + +') },
   'GET /api/v1/history': { who: forProjects(SEE_LIST, '+ + +') },
   'GET /api/v1/audit': { who: RULE_FLEET },
+  'GET /api/v1/sealing-keys': { who: RULE_FLEET },
+  'POST /api/v1/sealing-keys/reseal': { who: RULE_FLEET },
   'GET /api/v1/settings': { who: SEE_FLEET },
   'GET /api/v1/settings/:name': { who: SEE_FLEET },
   'PUT /api/v1/settings/:name': { who: RULE_FLEET, body: { value: 5 } },

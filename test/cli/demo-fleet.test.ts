@@ -1,7 +1,7 @@
 // The simulated fleet beside a real server in this process: what its agents keep makes them the same hosts after a restart.
 import { pino } from 'pino';
 import { expect, test, vi } from 'vitest';
-import { TOKEN } from '../../src/access/index.ts';
+import { SecretMask, TOKEN } from '../../src/access/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { startControlPlane, type ControlPlane } from '../../src/main/control-plane.ts';
 import { startDemoFleet } from '../../src/main/demo-fleet.ts';
@@ -21,6 +21,7 @@ async function start(): Promise<{ readonly plane: ControlPlane; readonly stop: (
     newAdminToken: false,
     version: 'test',
     log,
+    mask: new SecretMask(),
     signal: new AbortController().signal,
   });
   const fleet = await startDemoFleet(plane, { hosts: HOSTS.length, dataFolder, log });

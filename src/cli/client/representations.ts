@@ -715,6 +715,12 @@ export interface Reservation {
   readonly stages?: readonly { readonly stage: string; readonly left: number; readonly sentence: string }[];
 }
 
+/** POST /api/v1/sealing-keys/reseal */
+export interface ResealedSecrets {
+  readonly resealed: number;
+  readonly left: number;
+}
+
 /** GET /api/v1/routers/{id} */
 export interface Router {
   readonly id: string;
@@ -850,6 +856,13 @@ export interface ScaleInStatus {
   }[];
   readonly pendingCleanUpCount: number;
   readonly pendingCleanUps: readonly { readonly peer: string; readonly host: string; readonly sinceMs: number }[];
+}
+
+/** GET /api/v1/sealing-keys */
+export interface SealingKey {
+  readonly id: string;
+  readonly use: 'current' | 'earlier' | 'missing';
+  readonly secrets: number;
 }
 
 /** GET /api/v1/segments/{id} */

@@ -1,31 +1,11 @@
 // The credentials that a server was given for network back ends. Secrets must never be shown, logged, or quoted in an error about the file.
 import { Type } from 'typebox';
 import { parseDocument } from 'yaml';
+import { Secret } from '../../access/index.ts';
 import { ALARM, alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
 import { compileChecker, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { CAPABILITIES } from './back-end.ts';
 import { BACK_ENDS, type BackEndName } from '../model.ts';
-
-/** A text that prints as nothing. Its users reveal it explicitly. */
-export class Secret {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  reveal(): string {
-    return this.#text;
-  }
-
-  toString(): string {
-    return '[secret]';
-  }
-
-  toJSON(): string {
-    return '[secret]';
-  }
-}
 
 export interface Credential {
   readonly user: string;

@@ -1,8 +1,9 @@
 // The credentials for an Ironic, from the text of the file that the operator names. Secrets must never be shown, logged, or quoted in an error about the
 // file.
 import { Type, type Static } from 'typebox';
+import { Secret } from '../../../access/index.ts';
 import { compileChecker } from '../../../fleet/index.ts';
-import { parseSecretDocument, Secret } from '../../../network/index.ts';
+import { parseSecretDocument } from '../../../network/index.ts';
 
 const SHORT = { minLength: 1, maxLength: 500 };
 /** Tokens of Keystone are a few hundred bytes, those of federations some thousands. */
@@ -27,6 +28,8 @@ export interface IronicCredentials {
   /** The headers that authenticate a request. */
   readonly headers: () => Readonly<Record<string, string>>;
   readonly allowsPlainHttp: boolean;
+  /** The password or the token in them. */
+  readonly secret: Secret;
 }
 
 const EXAMPLE = '"basic: { user: …, password: … }" or "token: …"';
@@ -44,9 +47,10 @@ export function parseIronicCredentials(
   const { basic, token, allowPlainHttp = false } = content as Static<typeof FILE>;
   if ((basic === undefined) === (token === undefined)) return { problems: [`the file must say one of ${EXAMPLE}`] };
   if (basic?.user.includes(':') === true) return { problems: ['/basic/user: must not contain a colon'] };
-  const secret = new Secret(basic === undefined ? (token ?? '') : composeBasic(basic));
+  const header = new Secret(basic === undefined ? (token ?? '') : composeBasic(basic));
+  const secret = new Secret(basic?.password ?? token ?? '');
   const name = basic === undefined ? 'x-auth-token' : 'authorization';
-  return { credentials: { headers: () => ({ [name]: secret.reveal() }), allowsPlainHttp: allowPlainHttp } };
+  return { credentials: { headers: () => ({ [name]: header.reveal() }), allowsPlainHttp: allowPlainHttp, secret } };
 }
 
 function composeBasic({ user, password }: { readonly user: string; readonly password: string }): string {
