@@ -5,12 +5,20 @@ import type { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
 import { sealJson } from '../../src/agent/node/state/sealed-json.ts';
 import type { View } from '../../src/agent/protocol/messages.ts';
+import type { TaskAnswer } from '../../src/operations/index.ts';
 import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
 import { selfSigned } from '../self-signed.ts';
 import { joined, QUIET, startForeignServer, type Handler } from './hostile-link.ts';
 
 const WAIT_MS = 20_000;
 const LEAVE = { id: 'x:c1:1', kind: 'leave', args: { force: true } };
+const ENDING = [
+  { id: 'x:v1:1', kind: 'destroy', args: { instance: 'v1', ports: 'keep', nics: [] } },
+  { id: 'x:v1:2', kind: 'migrate', args: { instance: 'v1', target: 'c9', kind: 'live', nics: [] } },
+  { id: 'x:v1:3', kind: 'stop', args: { instance: 'v1' } },
+  { id: 'x:v1:4', kind: 'of-another-module', args: {} },
+  LEAVE,
+];
 
 async function forgetKeys(rack: TestHost): Promise<void> {
   const identity = JSON.parse((await rack.disk.read('identity'))!) as { current: { trust?: object } };
@@ -23,14 +31,14 @@ async function storedView(rack: TestHost): Promise<{ readonly token: string; rea
   return { token, view };
 }
 
-/** The host's own view with an order to leave. */
-async function forgeLeave(rack: TestHost): Promise<View> {
+/** The host's own view with tasks that the control plane has not sent. */
+async function forgeTasks(rack: TestHost, tasks: View['tasks'] = [LEAVE]): Promise<View> {
   const { view } = await storedView(rack);
   return {
     ...view,
     stamp: { ...view.stamp, revision: view.stamp.revision + 10 },
     digest: 'forged',
-    tasks: [LEAVE],
+    tasks,
   };
 }
 
@@ -67,25 +75,33 @@ describe('an agent without a key of its control plane, over plain http', () => {
     await vi.waitFor(() => expect(agent.status().digest).not.toBe(before), WAIT_MS);
   });
 
-  test('does-not-leave-by-a-view-that-anybody-could-have-sent', async () => {
+  test('neither-leaves-nor-ends-instances-by-a-view-that-anybody-could-have-sent', async () => {
     const { rack, restart } = await joined();
     await forgetKeys(rack);
-    const { handle } = answerViews({ kind: 'view', view: await forgeLeave(rack) });
+    const harmless = { id: 'x:c1:2', kind: 'preflight', args: {} };
+    const { handle } = answerViews({ kind: 'view', view: await forgeTasks(rack, [...ENDING, harmless]) });
     const man = await startForeignServer(handle);
     const agent = await restart(man.url);
-    // Whoever really told it to leave reads why it stays.
-    const refused = /"outcome":"failed","problems":\["[^"]*Use HTTPS/;
-    await vi.waitFor(async () => expect(await rack.disk.read('answers')).toMatch(refused), WAIT_MS);
+    const answers = async (): Promise<readonly TaskAnswer[]> =>
+      (JSON.parse((await rack.disk.read('answers')) ?? '{}') as { answers?: TaskAnswer[] }).answers ?? [];
+    await vi.waitFor(async () => expect(await answers()).toHaveLength(ENDING.length + 1), WAIT_MS);
     expect(agent.status().digest).toBe('forged');
-    expect(rack.driver.performed).not.toContain(LEAVE.id);
+    // Who really sent such a task reads why it is not carried out.
+    for (const { id, kind } of ENDING) {
+      const answer = (await answers()).find(({ task }) => task === id);
+      expect(answer?.outcome).toBe('failed');
+      expect(answer?.problems?.join()).toMatch(new RegExp(`does not carry out .${kind}.*Use HTTPS`));
+      expect(rack.driver.performed).not.toContain(id);
+    }
+    expect(rack.driver.performed).toContain(harmless.id);
     expect(await rack.disk.read('identity')).not.toContain('"leaving"');
   });
 
-  test('leaves-when-it-is-told-over-tls', async () => {
+  test('leaves-by-a-task-that-comes-over-tls', async () => {
     const tls = await selfSigned();
     const { rack } = await joined();
     await forgetKeys(rack);
-    const { handle } = answerViews({ kind: 'view', view: await forgeLeave(rack) });
+    const { handle } = answerViews({ kind: 'view', view: await forgeTasks(rack) });
     const server = await startForeignServer(handle, tls);
     const link = new HttpLink({ ca: tls.cert });
     onTestFinished(() => link.close());

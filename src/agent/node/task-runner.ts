@@ -15,11 +15,18 @@ const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 /** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
 const LEAVE = 'leave';
 
-const LEAVE_UNVERIFIED = {
-  code: 'leave-not-authentic',
-  message:
-    'The agent has no key of its control plane, and plain HTTP proves nothing: it does not leave. Use HTTPS, or join the host again.',
-};
+/**
+ * Tasks that end nothing that runs on the host: these alone are carried out by a view that may be forged. A list of what is harmless, so that
+ * a task that a module brings is refused until somebody has decided that it is.
+ */
+const HARMLESS_TASKS: ReadonlySet<string> = new Set(['preflight', 'build', 'prepare', 'activate', 'start']);
+
+const TASK_UNVERIFIED = 'task-not-authentic';
+
+function refuseUnverified(kind: string): TaskResult {
+  const problem = `The agent has no key of its control plane, and plain HTTP proves nothing: it does not carry out "${kind}". Use HTTPS, or join the host again.`;
+  return { outcome: 'failed', problems: [problem] };
+}
 
 export interface TaskRunnerParts {
   readonly leader: LeaderClient;
@@ -108,7 +115,7 @@ export class TaskRunner {
   async #perform(task: Task, { stamp, host }: View, signal: AbortSignal): Promise<void> {
     const { serviceVersion } = this.#parts;
     const fence = { stamp, host, serviceVersion, signal };
-    const performed = await (task.kind === LEAVE ? this.#leave(task, fence) : this.#tryPerform(task, fence));
+    const performed = await this.#performProven(task, fence);
     this.#running.delete(task.id);
     // What a stop cut short has not failed: it is begun again at the next start.
     if (signal.aborted) return;
@@ -116,15 +123,19 @@ export class TaskRunner {
     this.#wakeSignal.notify();
   }
 
+  /** What ends something is carried out only by a view that is proven: whoever answers in a server's place could have sent another. */
+  async #performProven(task: Task, fence: TaskFence): Promise<TaskResult> {
+    if (!HARMLESS_TASKS.has(task.kind) && !this.#parts.isViewVerified()) {
+      const refused = refuseUnverified(task.kind);
+      this.#ports.log.warn({ code: TASK_UNVERIFIED, task: task.id }, refused.problems?.[0] ?? '');
+      return refused;
+    }
+    return task.kind === LEAVE ? this.#leave(task, fence) : this.#tryPerform(task, fence);
+  }
+
   /** Nothing is built on the machine while it is wiped, nor afterwards. */
   async #leave(task: Task, fence: TaskFence): Promise<TaskResult> {
     const { departure } = this.#parts.membership;
-    // Whoever answers in a server's place would take the host out of service.
-    if (!this.#parts.isViewVerified()) {
-      const { code, message } = LEAVE_UNVERIFIED;
-      this.#ports.log.warn({ code, task: task.id }, message);
-      return { outcome: 'failed', problems: [message] };
-    }
     departure.beginWipe();
     const performed = await this.#tryPerform(task, fence);
     if (performed.outcome === 'failed' || fence.signal.aborted) {
