@@ -16,7 +16,7 @@ import {
   type Redactor,
 } from '../access/index.ts';
 import type { Change, Fleet, Refusal } from '../fleet/index.ts';
-import { parseChange, type CommitNote, type StoredCommit } from '../journal/index.ts';
+import { parseChange, type CommitNote, type StoredCommit, type TextChange } from '../journal/index.ts';
 import { commitMetadata, type Audience, type ChangeRepresentations } from './change-representation.ts';
 import { unknownKind } from './watch.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
@@ -27,6 +27,8 @@ const LIMIT_MAX = 500;
 const SCANNED_MAX = 5000;
 /** Stored text of one page's documents: a page ends early when it is full, and has at least one commit. */
 const PAGE_CHARS_MAX = 1024 * 1024;
+/** Changes parsed or rendered in one slice: a commit of a thousand documents in one would take longer than all others should wait. */
+const CHANGES_PER_SLICE = 50;
 
 const Query = strictObject({
   kind: Type.Optional(Type.String({ maxLength: 50 })),
@@ -129,11 +131,7 @@ async function readHistory(source: HistorySource, request: HistoryRequest): Prom
   const texts: string[] = [];
   for (const [at, entry] of page.items.entries()) {
     const older = id === undefined ? undefined : (page.items[at + 1] ?? page.older);
-    texts.push(
-      await workload.slice(caller, () =>
-        JSON.stringify(renderEntry(representations, { entry, older, sight: request.sight })),
-      ),
-    );
+    texts.push(await renderEntry(source, { entry, older, caller, sight: request.sight }));
   }
   const next = page.next === undefined ? '' : `,"next":${page.next}`;
   return { kind: 'answer', status: 200, text: `{"items":[${texts.join(',')}]${next}}` };
@@ -154,10 +152,8 @@ interface Page {
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function readVisiblePage(
-  { journal, representations, workload }: HistorySource,
-  { query, caller, sight }: HistoryRequest,
-): Promise<Page> {
+async function readVisiblePage(source: HistorySource, { query, caller, sight }: HistoryRequest): Promise<Page> {
+  const { journal, workload } = source;
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
   const kinds = kind === undefined ? undefined : new Set([kind]);
   const audience = { fleet: journal.fleet, caller, sight, kinds };
@@ -174,7 +170,7 @@ async function readVisiblePage(
     };
     const page = await workload.read(caller, () => journal.store.history(wanted));
     for (const commit of page.commits) {
-      const entry = await workload.slice(caller, () => visibleCommit(commit, representations, audience));
+      const entry = await readVisibleCommit(source, commit, audience);
       if (entry === undefined) continue;
       chars += entry.chars;
       seen.push(entry);
@@ -193,35 +189,50 @@ function splitPage(seen: readonly VisibleCommit[]): Page {
 }
 
 /** What the caller may see of a commit; undefined for nothing. Documents of kinds that are not shown are not parsed. */
-function visibleCommit(
+async function readVisibleCommit(
+  { representations, workload }: HistorySource,
   commit: StoredCommit,
-  representations: ChangeRepresentations,
   audience: Audience & { readonly fleet: Fleet },
-): VisibleCommit | undefined {
+): Promise<VisibleCommit | undefined> {
   const texts = commit.changes.filter(({ kind }) => representations.isKindVisible(kind, audience));
-  const changes = texts.map((text) => parseChange(audience.fleet.registry, text));
-  const visible = representations.visibleChanges({ ...commit, changes }, audience);
+  const read = (some: readonly TextChange[]): Change[] => {
+    const changes = some.map((text) => parseChange(audience.fleet.registry, text));
+    return representations.visibleChanges({ ...commit, changes }, audience);
+  };
+  const visible: Change[] = [];
+  for (const some of inSlices(texts)) visible.push(...(await workload.slice(audience.caller, () => read(some))));
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
+}
+
+function* inSlices<T>(all: readonly T[]): Generator<readonly T[], void> {
+  for (let at = 0; at < all.length; at += CHANGES_PER_SLICE) yield all.slice(at, at + CHANGES_PER_SLICE);
 }
 
 interface Rendering {
   readonly entry: VisibleCommit;
   /** The one before it. */
   readonly older: VisibleCommit | undefined;
+  readonly caller: Caller;
   readonly sight: Redactor | undefined;
 }
 
-function renderEntry(representations: ChangeRepresentations, { entry, older: before, sight }: Rendering): object {
+/** As JSON text. */
+async function renderEntry(
+  { representations, workload }: HistorySource,
+  { entry, older: before, caller, sight }: Rendering,
+): Promise<string> {
   const { commit, changes } = entry;
-  const shown = changes.map((change) => {
+  const render = (change: Change): string => {
     const now = representations.toJson(change, sight);
     const older = before?.changes.find((one) => one.kind === change.kind && one.id === change.id);
-    return older === undefined
-      ? now
-      : { ...now, fields: changedFields(representations.toJson(older, sight).doc, now.doc) };
-  });
-  return { ...commitMetadata(commit, sight), changes: shown };
+    if (older === undefined) return JSON.stringify(now);
+    return JSON.stringify({ ...now, fields: changedFields(representations.toJson(older, sight).doc, now.doc) });
+  };
+  const texts: string[] = [];
+  for (const some of inSlices(changes))
+    texts.push(await workload.slice(caller, () => some.map((change) => render(change)).join(',')));
+  return `${JSON.stringify(commitMetadata(commit, sight)).slice(0, -1)},"changes":[${texts.join(',')}]}`;
 }
 
 interface FieldChange {

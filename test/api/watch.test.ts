@@ -219,6 +219,16 @@ describe('GET /api/v1/history', () => {
     expect(items[0]?.changes[0]?.fields.map((one) => one.field)).toContain('/disabled');
   });
 
+  test('has every change of a large commit, in its order', async () => {
+    const names = Array.from({ length: 120 }, (_, at) => `many-${String(at).padStart(3, '0')}`);
+    const joined = { hosts: names.map((name) => ({ name })) };
+    const { statusCode } = await world.call(admin, { method: 'POST', url: '/api/v1/hosts', payload: joined });
+    expect(statusCode).toBe(202);
+    const answer = await world.call(viewer, { url: '/api/v1/history?kind=host&limit=1' });
+    const { items } = answer.json<{ items: { changes: { id: string; doc: { name: string } }[] }[] }>();
+    expect(items[0]?.changes.map(({ id, doc }) => [id, doc.name])).toEqual(names.map((name) => [name, name]));
+  });
+
   test('pages from the newest to the oldest', async () => {
     const seen: number[] = [];
     let query = 'limit=2';

@@ -32,6 +32,8 @@ class LivenessWorld {
   readonly #disk = new MemoryDisk({ journalId: 'j', nowMs: () => this.nowMs });
   #epochs = 0;
   #slept: (ms: number) => void = () => undefined;
+  /** Called whenever other work has its turn. */
+  onTurn: () => void = () => undefined;
   journal!: Journal;
   liveness!: LivenessController;
 
@@ -49,7 +51,7 @@ class LivenessWorld {
   async takeOver(): Promise<void> {
     this.#epochs += 1;
     const sleep = async (ms: number): Promise<void> => this.#slept(ms);
-    const clock = { nowMs: () => this.nowMs, sleep, turn: () => Promise.resolve() };
+    const clock = { nowMs: () => this.nowMs, sleep, turn: async () => this.onTurn() };
     let count = 0;
     const ids = { next: (prefix: string) => `${prefix}-${this.#epochs}-${(count += 1)}`, secret: () => 's' };
     const registry = new Registry([operationsModel, alarmsModel, sitesModel, hostsModel, { kinds: [SETTING] }]);
@@ -306,4 +308,22 @@ test('a-host-whose-document-cannot-be-written-holds-no-other-up', async () => {
   await world.takeOver();
   await world.pass(20);
   expect(world.states).toBe('c1 up, c2 suspect');
+});
+
+test('a-pass-over-many-silent-hosts-lets-other-work-run-and-counts-the-heartbeats-that-come-meanwhile', async () => {
+  const names = Array.from({ length: 12_000 }, (_, at) => `h${String(at).padStart(5, '0')}`);
+  const world = await startWorld(...names);
+  for (const name of names) world.liveness.recordHeartbeat(name);
+  await world.pass(14);
+  world.nowMs += 1000;
+  let turns = 0;
+  world.onTurn = () => {
+    turns += 1;
+    world.liveness.recordHeartbeat('h00000');
+  };
+  await world.liveness.reconcile();
+  expect(turns).toBeGreaterThan(0);
+  expect(world.connectionOf('h00000')).toMatchObject({ state: 'up' });
+  expect(world.connectionOf('h00001')).toMatchObject({ state: 'suspect' });
+  expect(world.connectionOf('h11999')).toMatchObject({ state: 'suspect' });
 });

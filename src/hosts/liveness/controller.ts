@@ -1,6 +1,7 @@
 // Receives heartbeats at the lease holder and commits connection transitions. A holder that is new, or was itself away, restarts every
 // host's clock: it must never hold its own absence against a host.
-import { mark, valueOf, type FleetReader } from '../../fleet/index.ts';
+import { runInSlices } from '../../access/index.ts';
+import { mark, valueOf, type FleetReader, type Steps } from '../../fleet/index.ts';
 import {
   isJournalAway,
   LeaseHolderLoop,
@@ -43,6 +44,8 @@ const INTERVAL_MS = 1000;
 const BETWEEN_EARLY_LOOKS_MS = 100;
 /** A pass that is later than this was not merely delayed: the process or the machine stood still. */
 const ABSENT_AFTER_MS = 5000;
+/** Hosts in one step: well below a millisecond. */
+const HOSTS_PER_STEP = 100;
 /** Hosts per commit: a returning site is a few commits, none of them large. */
 const TRANSITIONS_PER_COMMIT = 100;
 
@@ -143,8 +146,13 @@ export class LivenessController {
     this.#lastPassMs = nowMs;
     const listening = { sinceMs: this.#observingSinceMs, nowMs };
     const settings = valueOf(journal.fleet, LIVENESS);
-    const watched = this.#hostsToAssess(journal.fleet, listening, settings);
-    await this.#record(planLiveness(journal.fleet, watched, listening, settings), nowMs);
+    await this.#record(await runInSlices(this.#plan(listening, settings), clock), nowMs);
+  }
+
+  *#plan(listening: ObservationWindow, settings: LivenessSettings): Steps<LivenessPlan> {
+    const { fleet } = this.#options.journal;
+    const watched = yield* this.#hostsToAssess(fleet, listening, settings);
+    return yield* planLiveness(fleet, watched, listening, settings);
   }
 
   #restartObservationAfterAbsence(epoch: number, nowMs: number): void {
@@ -170,14 +178,15 @@ export class LivenessController {
     for (const [host, history] of known) this.#heartbeats.set(host, history);
   }
 
-  /** The hosts that a pass has to check; forgets removed ones. */
-  #hostsToAssess(
+  /** The hosts that a pass has to check; forgets removed ones. Heartbeats that come between the steps move their hosts to the end. */
+  *#hostsToAssess(
     fleet: FleetReader,
     listening: ObservationWindow,
     settings: LivenessSettings,
-  ): Map<string, HeartbeatHistory> {
+  ): Steps<Map<string, HeartbeatHistory>> {
     const watched = new Map<string, HeartbeatHistory>();
     for (const [host, history] of this.#heartbeats) {
+      if (watched.size % HOSTS_PER_STEP === HOSTS_PER_STEP - 1) yield;
       if (history.lastMs !== undefined && listening.nowMs - history.lastMs < settings.suspectAfterMs) {
         this.#dueMs = history.lastMs + settings.suspectAfterMs;
         break;
@@ -196,16 +205,22 @@ export class LivenessController {
   }
 
   async #record(plan: LivenessPlan, nowMs: number): Promise<void> {
-    for (const { host, to } of plan.transitions) {
+    // The pass was made in slices: a heartbeat that came meanwhile counts.
+    const transitions = plan.transitions.filter(({ host, to }) => to === 'up' || !this.#hasHeartbeatSince(host, nowMs));
+    for (const { host, to } of transitions) {
       if (to === 'suspect' || to === 'down')
         this.#heartbeats.set(host, addLoss(this.#heartbeats.get(host) ?? NO_HEARTBEAT_HISTORY, nowMs));
     }
     const slices: Transition[][] = [];
-    for (let at = 0; at < plan.transitions.length; at += TRANSITIONS_PER_COMMIT) {
-      slices.push(plan.transitions.slice(at, at + TRANSITIONS_PER_COMMIT));
+    for (let at = 0; at < transitions.length; at += TRANSITIONS_PER_COMMIT) {
+      slices.push(transitions.slice(at, at + TRANSITIONS_PER_COMMIT));
     }
     const sites = [...this.#options.journal.fleet.all(SITE)].map((site) => site.id);
     await Promise.all([...slices.map((slice) => this.#commitSlice(slice, nowMs)), ...this.#alarms(plan, sites, nowMs)]);
+  }
+
+  #hasHeartbeatSince(host: string, atMs: number): boolean {
+    return (this.#heartbeats.get(host)?.lastMs ?? -Infinity) >= atMs;
   }
 
   #alarms(plan: LivenessPlan, sites: readonly string[], nowMs: number): Promise<void>[] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { alarmsModel, ALARM, alarmId } from '../../alarms/index.ts';
-import { Fleet, idOf, put, Registry } from '../../fleet/index.ts';
+import { finish, Fleet, idOf, put, Registry } from '../../fleet/index.ts';
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
 import {
@@ -11,7 +11,7 @@ import {
   NO_HEARTBEAT_HISTORY,
   type HeartbeatHistory,
 } from './liveness.ts';
-import { planLiveness, recordSilentSites, recordTransitions } from './plan.ts';
+import { planLiveness, recordSilentSites, recordTransitions, type LivenessPlan } from './plan.ts';
 import { HOST, hostsModel, type ConnectionState, type Host } from '../model.ts';
 
 const settings = LIVENESS.defaultValue;
@@ -115,10 +115,10 @@ describe('a whole site', () => {
   const nowMs = START + 61_000;
   const listening = { sinceMs: 0, nowMs };
 
-  function planned(hosts: number, silent: number): ReturnType<typeof planLiveness> {
+  function planned(hosts: number, silent: number): LivenessPlan {
     const histories = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < hosts; at += 1) histories.set(`edge-${at}`, historyAt(at < silent ? START : nowMs));
-    return planLiveness(fleetOf({ edge: hosts }, 'suspect'), histories, listening, settings);
+    return finish(planLiveness(fleetOf({ edge: hosts }, 'suspect'), histories, listening, settings));
   }
 
   test('three-of-ten-silent-hosts-are-down', () => {
@@ -148,7 +148,7 @@ describe('a whole site', () => {
     const fleet = fleetOf({ edge: 3 }, 'suspect');
     fleet.apply(2, [put(HOST, idOf(HOST, 'edge-2'), hostIn('edge', 'edge-2', 'down'))]);
     const histories = new Map(['edge-0', 'edge-1'].map((host) => [host, historyAt(START)]));
-    const plan = planLiveness(fleet, histories, listening, settings);
+    const plan = finish(planLiveness(fleet, histories, listening, settings));
     expect(plan.transitions.filter((one) => one.to === 'down')).toEqual([]);
     expect(plan.silentSites).toEqual([{ site: 'edge', silent: 2, hosts: 3 }]);
   });
@@ -156,13 +156,13 @@ describe('a whole site', () => {
   test('who-wants-none-of-it-says-a-hundred-percent', () => {
     const histories = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, historyAt(START)]));
     const never = { ...settings, massSilencePercent: 100 };
-    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, never);
+    const plan = finish(planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, never));
     expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
   test('hosts-that-fell-silent-one-by-one-are-down-one-by-one', () => {
     const histories = new Map(Array.from({ length: 5 }, (_, at) => [`edge-${at}`, historyAt(START - at * 200_000)]));
-    const plan = planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, settings);
+    const plan = finish(planLiveness(fleetOf({ edge: 5 }, 'suspect'), histories, listening, settings));
     expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
@@ -170,7 +170,7 @@ describe('a whole site', () => {
     const histories = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < 5; at += 1)
       histories.set(`edge-${at}`, historyAt(START)).set(`hub-${at}`, historyAt(at === 0 ? START : nowMs));
-    const plan = planLiveness(fleetOf({ edge: 5, hub: 5 }, 'suspect'), histories, listening, settings);
+    const plan = finish(planLiveness(fleetOf({ edge: 5, hub: 5 }, 'suspect'), histories, listening, settings));
     expect(plan.transitions.filter((one) => one.to === 'down').map((one) => one.host)).toEqual(['hub-0']);
     expect(plan.silentSites.map((one) => one.site)).toEqual(['edge']);
   });

@@ -121,15 +121,29 @@ export interface SiteSize {
   readonly down: number;
 }
 
-/** A site's hosts at the time when one would be declared down: how many fell silent at about the same time. */
+/**
+ * A site's hosts at the time when one would be declared down: how many fell silent at about the same time. `silentSinceMs` ascends: this is
+ * called for each host that falls.
+ */
 export function isMassSilence(
   silentSinceMs: readonly number[],
   size: SiteSize,
   at: number,
   settings: LivenessSettings,
 ): boolean {
-  const together = silentSinceMs.filter((since) => Math.abs(since - at) <= MASS_SILENCE_WINDOW_MS).length;
+  const first = countBelow(silentSinceMs, at - MASS_SILENCE_WINDOW_MS);
+  const together = countBelow(silentSinceMs, at + MASS_SILENCE_WINDOW_MS + 1) - first;
   return isMassSilenceSize(together, size, settings);
+}
+
+function countBelow(ascending: readonly number[], limit: number): number {
+  let [low, high] = [0, ascending.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((ascending[middle] as number) < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** Fewer hosts are never a mass outage: with one host, being off and being cut off look the same. */

@@ -1,5 +1,5 @@
 // Decides liveness for all hosts at once: which connections change, and which sites are silent as a whole. Pure.
-import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { finish, idOf, mark, put, type Change, type FleetReader, type Steps } from '../../fleet/index.ts';
 import { alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
 import { accept, type Decision } from '../../journal/index.ts';
 import {
@@ -37,19 +37,25 @@ interface SiteSilence {
   readonly falling: Transition[];
 }
 
+/** Hosts in one step: well below a millisecond. */
+const HOSTS_PER_STEP = 100;
+
 /**
  * Decides for the given hosts: all that are silent, and those that may have come back. Hosts that are up and report need no check, so
- * that a pass costs O(problems), not O(fleet).
+ * that a pass costs O(problems), not O(fleet). In steps: of a large site that is cut off, every host is a problem.
  */
-export function planLiveness(
+export function* planLiveness(
   fleet: FleetReader,
   watched: Iterable<readonly [host: string, history: HeartbeatHistory]>,
   listening: ObservationWindow,
   settings: LivenessSettings,
-): LivenessPlan {
+): Steps<LivenessPlan> {
   const sites = new Map<string, SiteSilence>();
   const transitions: Transition[] = [];
+  let assessed = 0;
   for (const [host, heartbeats] of watched) {
+    assessed += 1;
+    if (assessed % HOSTS_PER_STEP === 0) yield;
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
     if (doc === undefined || hasNoAgent(doc)) continue;
     const from = doc.connection.state;
@@ -64,7 +70,7 @@ export function planLiveness(
     if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
     else transitions.push({ host, from, to });
   }
-  return holdBackMassSilence(fleet, transitions, sites, settings);
+  return yield* holdBackMassSilence(fleet, transitions, sites, settings);
 }
 
 /**
@@ -110,16 +116,18 @@ function siteSilenceOf(sites: Map<string, SiteSilence>, site: string): SiteSilen
   return look;
 }
 
-function holdBackMassSilence(
+function* holdBackMassSilence(
   fleet: FleetReader,
   transitions: Transition[],
   sites: ReadonlyMap<string, SiteSilence>,
   settings: LivenessSettings,
-): LivenessPlan {
+): Steps<LivenessPlan> {
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
   for (const [site, { silentSince, falling }] of sites) {
     if (falling.length === 0) continue;
-    const size = sizeOf(fleet, site);
+    const size = yield* sizeOfInSteps(fleet, site);
+    silentSince.sort((one, other) => one - other);
+    yield;
     if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, size, silentSinceMs, settings))) {
       transitions.push(...falling);
       continue;
@@ -136,8 +144,14 @@ function holdBackMassSilence(
 
 /** Costs O(site), and only while several of its hosts are silent. */
 function sizeOf(fleet: FleetReader, site: string): SiteSize {
-  let [hosts, down] = [0, 0];
+  return finish(sizeOfInSteps(fleet, site));
+}
+
+function* sizeOfInSteps(fleet: FleetReader, site: string): Steps<SiteSize> {
+  let [hosts, down, counted] = [0, 0, 0];
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
+    counted += 1;
+    if (counted % HOSTS_PER_STEP === 0) yield;
     if (doc.state === 'removed' || doc.connection.state === 'unknown') continue;
     hosts += 1;
     if (doc.connection.state === 'down') down += 1;
