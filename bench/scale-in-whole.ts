@@ -1,5 +1,5 @@
 // A whole scale-in, from the start to hosts that are removed, durable on SQLite: a hundred hosts with a thousand and with three
-// thousand instances. Hosts do at once what they are asked for. The peer writes the same rows and decides nothing.
+// thousand instances. Hosts do at once what a task requests. The peer writes the same rows and decides nothing.
 import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';

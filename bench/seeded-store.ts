@@ -1,5 +1,5 @@
 // A journal with a fleet in it, written straight to the store: what a server finds that has run for a while. Tokens with
-// known secrets are part of it, so that nobody has to ask for one.
+// known secrets are part of it, so that nobody has to request one.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { secretText, TOKEN, type Token } from '../src/access/index.ts';

@@ -118,7 +118,7 @@ ovsSuite('packets', () => {
     expect([1, 2]).toContain(at);
     for (const { namespace, addresses } of clients) {
       expect(await leaseIn(namespace)).toEqual({ ip: addresses[0], subnet: '255.255.255.0' });
-      // It has only what it asked for now.
+      // It has only what it requested now.
       expect(
         await unreached(
           namespace,

@@ -62,7 +62,7 @@ interface Losable {
   readonly mend: () => Promise<void>;
 }
 
-/** Whatever it lost: the figures are what is asked for. */
+/** Whatever it lost: the figures are what is requested. */
 const ANYTHING = (): readonly string[] => [];
 
 type Lost = Exclude<Outcome, { readonly kind: 'machine-too-busy' }>;

@@ -1,4 +1,4 @@
-// A move must have secured its target before anything leaves the source: when the source is told to migrate an instance, the back end has
+// A move must have secured its target before anything leaves the source: when the source is ordered to migrate an instance, the back end has
 // every port of it bound at the target. Checked in the back end itself, independently of the journal.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';

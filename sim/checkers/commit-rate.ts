@@ -60,7 +60,7 @@ function drainedHost(applied: readonly AppliedChange[], { kind, before, after }:
   if (kind !== INSTANCE.name || before === undefined || after === undefined) return undefined;
   const [was, is] = [(before.doc as Instance).state, (after.doc as Instance).state];
   if (was === is || (is !== 'moving' && is !== 'rebuilding')) return undefined;
-  // An earlier fault is retried by the caller who asked for that.
+  // An earlier fault is retried by the caller who requested that.
   const started = applied.find(
     (one) =>
       one.kind === ITEM.name &&

@@ -25,7 +25,7 @@ export const downOnlyIfSilent: Checker = {
       if (kind !== HOST.name) return false;
       const host = body === null ? undefined : (JSON.parse(body) as Host);
       const connection = host?.connection.state ?? 'gone';
-      // A host that was told to leave has reported that it did: it has no credential any more.
+      // A host that was ordered to leave has reported that it did: it has no credential any more.
       const fell = connection === 'down' && connections.get(id) !== 'down' && host?.credential !== undefined;
       connections.set(id, connection);
       return fell;

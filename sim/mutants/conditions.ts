@@ -61,7 +61,7 @@ export const switchSaidToObey: Mutant = {
 
 export const leavesWithoutStrayCheck: Mutant = {
   name: 'leaves-without-stray-check',
-  bug: 'a host that is told to leave goes whatever else is on its bridge',
+  bug: 'a host that is ordered to leave goes whatever else is on its bridge',
   scenario: SCALE_IN,
   likely: 32,
   caughtBy: [LEFT_WITH_STRAYS],

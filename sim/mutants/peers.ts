@@ -91,7 +91,7 @@ export const forceLeavesTenants: Mutant = {
 
 export const leavesUnwiped: Mutant = {
   name: 'leaves-unwiped',
-  bug: 'an agent that is told to leave says that it has, and leaves its switch as it is',
+  bug: 'an agent that is ordered to leave says that it has, and leaves its switch as it is',
   scenario: SCALE_IN,
   caughtBy: [AT_REST],
   plant: (parts) => ({

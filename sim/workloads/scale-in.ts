@@ -90,7 +90,7 @@ async function joinAgain(world: World, ground: ScaleInSetup, operator: Operator,
   await operator.ask(plain(by, (fleet, _life, nowMs) => scaleOut(fleet, { ...how, nowMs })));
 }
 
-/** An agent that was told to leave, and one whose host was removed, come back with a new token only. */
+/** An agent that was ordered to leave, and one whose host was removed, come back with a new token only. */
 async function giveTokens(world: World, ground: ScaleInSetup): Promise<void> {
   for (const machine of world.machines) {
     const host = world.truth.get(HOST, idOf(HOST, machine.name))?.doc;

@@ -1,4 +1,4 @@
-// What a caller that is bound to a project may ask for: things of that project, which it need not name.
+// What a caller that is bound to a project may request: things of that project, which it need not name.
 import type { Refusal } from '../fleet/index.ts';
 import type { Caller } from './role.ts';
 

@@ -89,7 +89,7 @@ export function readRoutes<K extends string, D extends AnyDoc>(
   return [listRoute(of, { listing, ...reading }), showRoute(of, reading)];
 }
 
-/** Who asks for a change, and when. */
+/** Who requests a change, and when. */
 interface CommandContext {
   readonly by: string;
   readonly nowMs: number;

@@ -210,7 +210,7 @@ export class RequestAdmission {
     return refusalProblem(refusal ?? refuseToken(found.kind));
   }
 
-  /** A host's agent acts on the end of its credential, and must be able to tell it from a forged one. */
+  /** A host's agent acts on the end of its credential, and must be able to distinguish it from a forged one. */
   #refusalOfRevoked({ host, token }: Extract<AuthenticationResult, { kind: 'revoked' }>): Refusal | undefined {
     if (host === undefined) return undefined;
     const removed = this.#options.onRevokedCredential?.(host, token);

@@ -24,7 +24,7 @@ export interface ResourceSpec<R> {
   readonly facts: (one: R, nowMs: number) => Facts;
 }
 
-/** An option of a list; its name is the API's filter: `--created-by` asks for `createdBy`. */
+/** An option of a list; its name is the API's filter: `--created-by` requests `createdBy`. */
 export type ListFilter = readonly [flags: string, about: string];
 
 export interface ListOptions {

@@ -128,7 +128,7 @@ export const SERVICE_SCHEMA = Type.Object(
     /** The standby: takes over when the designated host is lost; chosen beforehand, and replaced only when it is no longer fit. */
     standby: Type.Optional(Type.String()),
     handover: Type.Optional(HANDOVER),
-    /** Before its host left: where it goes back to if fail-back is asked for. */
+    /** Before its host left: where it goes back to if fail-back is requested. */
     cameFrom: Type.Optional(
       Type.Object(
         {

@@ -132,7 +132,7 @@ function judgeBad(
       ? nowMs - badSinceMs >= patience.degradedAfterMs
       : nowMs - memory.lastLossMs >= steadinessMs(memory, nowMs, patience);
   if (!isDue) return { memory: bad, verdict: 'pending' };
-  // Until the commit is there, each report asks for it again: that is one loss all the same.
+  // Until the commit is there, each report requests it again: that is one loss all the same.
   const isCounted = recorded === '' && memory.lastLossMs >= badSinceMs;
   return { memory: isCounted ? bad : { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
 }

@@ -101,7 +101,7 @@ const LEAVING = Type.Object(
     rebuilt: Type.Optional(Type.Boolean()),
     /** It returns, and so does what left it. */
     failBack: Type.Optional(Type.Boolean()),
-    /** It is removed whatever lives on it: who asked for it, and why. Kept with the removed host. */
+    /** It is removed whatever lives on it: who requested it, and why. Kept with the removed host. */
     forced: Type.Optional(AUDITED_REASON),
   },
   CLOSED,

@@ -18,7 +18,7 @@ export const hostBuilder: Builder = {
   },
 };
 
-/** Nothing matches them here: what is asked for is never dropped without a word. */
+/** Nothing matches them here: what is requested is never dropped without a word. */
 function requestProblem(_fleet: FleetReader, { imageProperties, flavor }: CreateInstances): Refusal | undefined {
   if (imageProperties === undefined) return undefined;
   const message = `Image properties are matched with bare-metal nodes, and instances of flavor "${flavor}" are built on hosts. Leave them out, or choose a bare-metal flavor.`;

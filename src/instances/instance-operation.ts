@@ -45,7 +45,7 @@ export function resolveInstance(fleet: FleetReader, id: string): StoredInstance 
   return instance.doc.state === 'deleting' ? denyWhileDeleting(id) : requireOnHosts(instance);
 }
 
-/** Whoever asks has seen to it that another builder's instances do not come here. */
+/** The caller has seen to it that another builder's instances do not come here. */
 function requireOnHosts(instance: StoredInstance): StoredInstance {
   const { builder } = instance.doc;
   if (builder !== undefined) throw new Error(`instance "${instance.id}" is not on a host: "${builder}" built it`);

@@ -37,7 +37,7 @@ const AMOUNTS = {
 /** More is a machine's whole inventory, and not what a flavor asks of it. */
 const EXTRA_SPECS_MAX = 100;
 
-/** What a flavor whose instances get a machine of their own asks for beside its amounts: what the machine must have at least. */
+/** What a flavor whose instances get a machine of their own requests beside its amounts: what the machine must have at least. */
 const BARE_METAL = Type.Object(
   {
     ephemeralGiB: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 40 })),

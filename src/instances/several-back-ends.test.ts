@@ -27,7 +27,7 @@ test('ports-are-made-and-bound-where-they-belong, moved and released there', asy
   expect(world.operationDoc(operation)?.state).toBe('succeeded');
   expect(world.degraded('web')).toEqual([]);
   expect([bindingsOf(world.network), bindingsOf(world.second)]).toEqual([['web-p0 at h4'], ['web-p1 at h4']]);
-  // One of them holds one binding: neither is asked for two.
+  // One of them holds one binding: neither has to hold two.
   for (const { calls } of [world.network, world.second])
     expect(calls.list().map(({ op }) => op)).not.toContain('activate');
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };

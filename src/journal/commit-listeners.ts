@@ -1,5 +1,5 @@
-// Who is told what a journal has made durable: of each commit, of a fleet that was loaded anew, of the newest position; and that it decides no more. A listener that
-// fails must not keep others from being told, nor callers from being answered.
+// Who is notified of what a journal has made durable: of each commit, of a fleet that was loaded anew, of the newest position; and that it decides no more. A listener that
+// fails must not keep others from being notified, nor callers from being answered.
 import type { AppliedChange } from '../fleet/index.ts';
 import type { Commit } from './request.ts';
 import type { Position } from './store.ts';

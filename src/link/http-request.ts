@@ -21,11 +21,11 @@ export interface Origin {
 
 export interface HttpRequest {
   readonly origin: Origin;
-  /** With what is asked for. */
+  /** With what is requested. */
   readonly path: string;
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly secret: string;
-  /** The media type that is asked for; the server's usual one when nothing is said. */
+  /** The media type that is requested; the server's usual one when nothing is said. */
   readonly accept?: string | undefined;
   readonly body?: string;
   readonly timeoutMs: number;

@@ -42,7 +42,7 @@ export class LeaderClient {
     this.#isTrustedHolder = isTrustedHolder;
   }
 
-  /** The server that is asked next. */
+  /** The server that is tried next. */
   get server(): string {
     return this.#current;
   }
@@ -102,7 +102,7 @@ export class LeaderClient {
     return reply;
   }
 
-  /** The next configured server is asked next; unless another call has moved on already. */
+  /** The next configured server is tried next; unless another call has moved on already. */
   #moveToNext(
     server: string,
     { message: reason, retryAfterMs }: Pick<LinkDown, 'message'> & Partial<Pick<LinkDown, 'retryAfterMs'>>,

@@ -15,7 +15,7 @@ export interface LongPollOptions<A> {
   readonly leader: LeaderClient;
   /** Undefined while there is no credential. */
   readonly secret: () => string | undefined;
-  /** Waits at the server. Resumed: the call before was answered; after a start and after a cut everything is asked for. */
+  /** Waits at the server. Resumed: the call before was answered; after a start and after a cut everything is requested. */
   readonly request: (
     to: Session,
     how: { readonly isResumed: boolean; readonly signal: AbortSignal },

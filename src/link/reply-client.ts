@@ -25,7 +25,7 @@ interface GetRequest {
   readonly check: Check;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
-  /** The media type that is asked for; the server's usual one when nothing is said. */
+  /** The media type that is requested; the server's usual one when nothing is said. */
   readonly accept?: string | undefined;
 }
 

@@ -43,7 +43,7 @@ const ignore = (): void => undefined;
 /** What the store warns of is in its problems. */
 const QUIET: Log = { info: ignore, warn: ignore, error: ignore };
 
-/** The agent's desired state: its last view, or nothing at all once it was told to leave. */
+/** The agent's desired state: its last view, or nothing at all once it was ordered to leave. */
 async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
   const store = new AgentStateStore(new FileDisk(folder), QUIET);
   try {

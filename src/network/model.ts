@@ -106,7 +106,7 @@ const ADDRESS = Type.Object(
 );
 export type Address = Static<typeof ADDRESS>;
 
-/** To a host or to a node, never to both: whatever asks for the host of a binding does not see a node. */
+/** To a host or to a node, never to both: whatever requests the host of a binding does not see a node. */
 const BINDING = Type.Object(
   {
     host: Type.Optional(Type.String()),
@@ -173,7 +173,7 @@ export const SEGMENTS_BY_NETWORK: Index<'segment', Segment> = {
   keysOf: (doc) => [doc.network],
 };
 
-/** Segments that a host cannot tell apart have one key: type, physical network and number. */
+/** Segments that a host cannot distinguish have one key: type, physical network and number. */
 export function segmentationKey({ type, physicalNetwork, segmentationId }: Segment): string {
   return `${type}|${physicalNetwork ?? ''}|${segmentationId ?? ''}`;
 }

@@ -1,4 +1,4 @@
-// The actions that drivers have under way, each with the signal that tells its driver to stop: at the deadline, when this server has lost the lease, and when
+// The actions that drivers have under way, each with the signal that orders its driver to stop: at the deadline, when this server has lost the lease, and when
 // the operation is cancelled. Nothing waits for a driver that ignores the signal longer than a while.
 import { mark, type AppliedChange, type FleetReader } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';

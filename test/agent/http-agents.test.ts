@@ -42,7 +42,7 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   await expect
     .poll(() => first.status(), LONG)
     .toMatchObject({ host: 'c1', server: urls[0], isServerUnreachable: false });
-  // With what is true now, not with what it was told before it was in service.
+  // With what is true now, not with what it learnt before it was in service.
   const { gateway, journal } = plane.leader;
   await expect.poll(() => gateway.hasConverged('c1', journal.fleet.revision), LONG).toBe(true);
   await first.stop();

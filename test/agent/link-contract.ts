@@ -161,7 +161,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       );
       const refusal = { kind: 'refused', code: 'host-removed' };
       expect(await link.heartbeat(session, { serviceVersion: 1 })).toMatchObject(refusal);
-      // Whoever does not know the secret is told nothing of the host.
+      // Whoever does not know the secret learns nothing of the host.
       const other = { ...session, secret: `${session.secret}-other` };
       expect(await link.heartbeat(other, { serviceVersion: 1 })).not.toMatchObject(refusal);
     });
@@ -285,8 +285,8 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
     });
 
     test('is-down-when-no-server-answers', async () => {
-      const { link, session, unreachable: nobody } = await joined();
-      for (const server of [nobody, 'not an address']) {
+      const { link, session, unreachable } = await joined();
+      for (const server of [unreachable, 'not an address']) {
         const to = { ...session, server };
         await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
         await expect(link.view(to, {}, signal)).rejects.toThrow(LinkDown);

@@ -204,7 +204,7 @@ describe('a server that requires certificates', () => {
   test('asks-no-other-server-for-one', async () => {
     expect(await required.admin('GET', '/api/v1/hosts')).toMatchObject({ status: 200 });
     const { pair } = await required.join('c8');
-    // Neither does a certificate help where a token is asked for.
+    // Neither does a certificate help where a token is requested.
     expect(await required.ask('GET', '/api/v1/hosts', { pair })).toMatchObject({ status: 401 });
   });
 

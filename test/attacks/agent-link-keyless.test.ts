@@ -1,4 +1,4 @@
-// An agent that joined before its control plane had keys: nothing on a plain link can be told from a forgery there. It goes on with the
+// An agent that joined before its control plane had keys: nothing on a plain link can be distinguished from a forgery there. It goes on with the
 // views that it is sent, and nobody on the way takes its host out with one.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { TestHost } from '../../src/agent/node/agent-fixture.ts';

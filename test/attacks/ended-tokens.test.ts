@@ -138,7 +138,7 @@ test('a watcher whose token is revoked in what the journal loads anew is cut off
   expect(rebuilt).toBe(1);
   await reader.ended;
   await world.commit(hostChange('seen-host'));
-  // Whoever still may is told that what it was shown before is not what there is now.
+  // Whoever still may learns that what it was shown before is not what there is now.
   await going.ended;
   expect(going.raw()).toContain('event: diverged');
   expect([reader, going].filter((one) => one.raw().includes('seen-host'))).toEqual([]);

@@ -1,5 +1,5 @@
 // Never: a caller that is bound to one project learns anything of another, or of the hosts that both are on. Everything of a hidden
-// project has a marker; every GET of the route table, the preview and what is refused are asked for with tokens of another project.
+// project has a marker; every GET of the route table, the preview and what is refused are requested with tokens of another project.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';

@@ -1,5 +1,5 @@
 // Never: a caller that is bound to one site learns anything of another. Everything of a hidden site has a marker; every GET of the
-// route table, every preview and the refusals of every write are asked for with tokens of another site.
+// route table, every preview and the refusals of every write are requested with tokens of another site.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { keyOf, prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';

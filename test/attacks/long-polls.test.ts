@@ -41,7 +41,7 @@ async function agentOf(host: string): Promise<string> {
 
 interface Opened {
   readonly status: number;
-  /** Read when it is asked for. */
+  /** Read on request. */
   readonly text: () => Promise<string>;
 }
 

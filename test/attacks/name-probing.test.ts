@@ -1,4 +1,4 @@
-// Names are ids of the whole fleet. A caller that is bound to one site asks for names to learn what is in the others: it is told that a
+// Names are ids of the whole fleet. A caller that is bound to one site requests names to learn what is in the others: it is told that a
 // name cannot be had, and nothing else; it is stopped after a few; and it is on record.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
@@ -24,7 +24,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Every route that makes something by a name and lets a site-bound caller in, with a body that asks for one. */
+/** Every route that makes something by a name and lets a site-bound caller in, with a body that requests one. */
 const BODIES: Readonly<Record<string, (name: string) => object>> = {
   'POST /api/v1/hosts': (name) => ({ hosts: [{ name: 'free-1' }, { name }] }),
   'POST /api/v1/scale-out': (name) => ({ hosts: [{ name }] }),

@@ -85,7 +85,7 @@ postgresSuite('a holder that falls silent in the middle of a commit', (postgres)
       return ended.length;
     };
     const over = new AbortController();
-    // The session that wrote the token, before anything is asked for.
+    // The session that wrote the token, before anything is requested.
     expect(await cut()).toBeGreaterThan(0);
     const cutting = (async () => {
       while (!over.signal.aborted) await cut();

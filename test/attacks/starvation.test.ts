@@ -55,7 +55,7 @@ async function sqliteStore(): Promise<Store> {
   return openSqliteStore({ path: join(folder, 'journal.db') });
 }
 
-/** Answers over connections that are kept, so that many can be asked for in one moment. */
+/** Answers over connections that are kept, so that many can be requested in one moment. */
 function ask(url: string, secret: string | undefined, headers: Record<string, string> = {}): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const sent = { ...(secret !== undefined && bearer(secret)), ...headers };

@@ -1,4 +1,4 @@
-// The verdict: what clients were told against what is there, asked of every server over the API and of every database by SQL.
+// The verdict: what clients were answered against what is there, asked of every server over the API and of every database by SQL.
 import { readFileSync } from 'node:fs';
 import type { Database } from './database.ts';
 import { waitFor } from './wait-for.ts';

@@ -1,4 +1,4 @@
-// Clients that write and read all the time, through any server that answers, and remember what they were told. A write that was not
+// Clients that write and read all the time, through any server that answers, and remember what they were answered. A write that was not
 // acknowledged is repeated with its idempotency key, elsewhere, until it is. Nothing here looks into the servers.
 import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -12,7 +12,7 @@ export type OvsFound = { readonly kind: 'ready' } | { readonly kind: 'missing'; 
 
 export const SCHEMA = '/usr/share/openvswitch/vswitch.ovsschema';
 
-/** What each package brings; a missing one is told by name. */
+/** What each package brings; a missing one is named. */
 const PACKAGES = [
   { name: 'openvswitch-switch', programs: ['ovsdb-server', 'ovs-vswitchd', 'ovs-vsctl', 'ovs-ofctl', 'ovs-appctl'] },
   { name: 'iproute2', programs: ['ip'] },

@@ -79,7 +79,7 @@ async function callsOf(args: readonly string[], until: RegExp): Promise<Readonly
 }
 
 /**
- * Forbidden, and no harm: Node raises its limit of open files, which the unit has set already, and asks for priorities of
+ * Forbidden, and no harm: Node raises its limit of open files, which the unit has set already, and requests priorities of
  * threads that it can do without.
  */
 const HARMLESS = new Set(['prlimit64', 'setrlimit', 'sched_setscheduler', 'setpriority']);

@@ -1,5 +1,5 @@
 // A writer as a process of its own: `writer.ts URL NAME COMMITS`. It prints the journal's id, then a line for each group:
-// what it tried to write and what it was told. Some groups are refused on purpose.
+// what it tried to write and what it was answered. Some groups are refused on purpose.
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { type Batch, type Group, type Store, StoreUnavailable } from '../../src/journal/store.ts';
 

@@ -161,7 +161,7 @@ describe('when the server is away', () => {
     const polls = rack.link.viewRequests.length;
     rack.link.tap = (_name, pass) => pass();
     await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
-    // The first poll asks for the whole view, those after it for another one.
+    // The first poll requests the whole view, those after it for another one.
     expect(rack.link.viewRequests[polls]).toEqual({ words: 'glossary' });
     expect(rack.link.viewRequests.at(-1)).toMatchObject({ digest: before.digest });
     expect(rack.agent!.status()).toMatchObject({ isServerUnreachable: false, applied: before.applied });

@@ -1,4 +1,4 @@
-// Keeps the agent's own certificate: asks for it, writes it down together with its key, shows it to servers, and renews it. A new
+// Keeps the agent's own certificate: requests it, writes it down together with its key, shows it to servers, and renews it. A new
 // pair is shown only when it is on disk. It never stops the agent: without a certificate the servers decide what that means.
 import { X509Certificate } from 'node:crypto';
 import {
@@ -76,7 +76,7 @@ export class CertificateKeeper {
     }
   }
 
-  /** A request for a new key; undefined when this server must not be asked for a certificate. */
+  /** A request for a new key; undefined when this server must not get a request for a certificate. */
   createRequest(server: string): PendingCertificateRequest | undefined {
     const { link } = this.#ports;
     if (link.certificates === undefined || !link.isAuthenticated(server)) return undefined;

@@ -1,4 +1,4 @@
-// When an agent asks for a certificate: it has none, its own is due, the keys of the control plane were rotated, or a server refused
+// When an agent requests a certificate: it has none, its own is due, the keys of the control plane were rotated, or a server refused
 // it. Pure. The agent's clock is compared with itself alone: one that differs from the server's must not renew for ever.
 import type { Validity } from '../protocol/agent-certificate.ts';
 
@@ -19,7 +19,7 @@ export interface RenewalState {
   readonly jitter: number;
 }
 
-/** When to ask for a certificate, by the agent's clock. */
+/** When to request a certificate, by the agent's clock. */
 export function renewalAtMs({ current, rotation, isRefused, jitter }: RenewalState, nowMs: number): number {
   // A clock that went back says nothing about how old the certificate is.
   if (current === undefined || isRefused || current.receivedAtMs > nowMs) return nowMs;

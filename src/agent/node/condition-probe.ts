@@ -6,7 +6,7 @@ import { shortenText } from '../../operations/index.ts';
 import type { AgentPorts } from './ports.ts';
 
 export interface ConditionProbeParts {
-  /** How often the machine is asked. */
+  /** How often the machine is probed. */
   readonly everyMs: number;
   /** Since when the machine cannot be brought to its view, and why; undefined while it can. */
   readonly reconcileFailure: () => { readonly sinceMs: number; readonly problem: string } | undefined;

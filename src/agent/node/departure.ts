@@ -13,7 +13,7 @@ export interface MembershipRefusal {
 const LEAVE_REFUSAL: MembershipRefusal = {
   code: 'told-to-leave',
   message:
-    'This host was told to leave the fleet and has left. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
+    'This host was ordered to leave the fleet and has left. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
 };
 
 /** It was not connected when it was removed: it learns of that when it is refused. Its code is what servers say. */
@@ -32,7 +32,7 @@ export interface DepartureParts {
 
 export class Departure {
   readonly #parts: DepartureParts;
-  /** How often the machine is being wiped; whether that works out is not known yet. One that is told again wipes it again. */
+  /** How often the machine is being wiped; whether that works out is not known yet. One that is ordered again wipes it again. */
   #wipesInProgress = 0;
   /** The servers say that it was removed; it is not wiped yet. */
   #isRemoved = false;
@@ -47,7 +47,7 @@ export class Departure {
     this.#parts = parts;
   }
 
-  /** It was told to leave: nothing is brought about on this machine any more. */
+  /** It was ordered to leave: nothing is brought about on this machine any more. */
   get isLeaving(): boolean {
     return this.#wipesInProgress > 0 || this.#isRemoved || this.#parts.identity().leaving !== undefined;
   }
@@ -75,7 +75,7 @@ export class Departure {
     this.onReverted();
   }
 
-  /** The machine is wiped. Written down before the server is told: after a crash nothing may be built there again. */
+  /** The machine is wiped. Written down before the server is notified: after a crash nothing may be built there again. */
   async recordWiped(task: string): Promise<void> {
     await this.#parts.save({ ...this.#parts.identity(), leaving: task });
     this.#wipesInProgress -= 1;
@@ -109,7 +109,7 @@ export class Departure {
 
   /** It was brought back before the server had the report that it is wiped: it is in the fleet as before. False when it is not yet. */
   async revert(): Promise<boolean> {
-    // Told to leave once more meanwhile: nothing is put back on a machine that is being wiped.
+    // Ordered to leave once more meanwhile: nothing is put back on a machine that is being wiped.
     if (this.#wipesInProgress > 0) return false;
     mark('leave-reverted');
     const { leaving: _, ...identity } = this.#parts.identity();

@@ -46,7 +46,7 @@ export class Membership {
   /** Whether what comes is of the control plane. */
   readonly #origin: OriginCheck;
   readonly #certificates: CertificateKeeper;
-  /** A server did not understand the certificate request: this agent joins without, and asks for a certificate later. */
+  /** A server did not understand the certificate request: this agent joins without, and requests a certificate later. */
   #omitsCertificateRequest = false;
   /** How it leaves. */
   readonly departure: Departure;
@@ -101,7 +101,7 @@ export class Membership {
     return current === undefined ? undefined : secretText(current.token, current.secret);
   }
 
-  /** Who asks for a certificate; undefined before the host has joined. */
+  /** Who requests a certificate; undefined before the host has joined. */
   certificateRequester(): CertificateRequester | undefined {
     const { current } = this.#identity;
     return current && { token: current.token, credential: secretText(current.token, current.secret) };
@@ -152,7 +152,7 @@ export class Membership {
     }
   }
 
-  /** Whether a view is of the control plane; says so when it is not, or when that cannot be told. */
+  /** Whether a view is of the control plane; says so when it is not, or when that is unknown. */
   authenticateView(answer: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
     return this.#origin.authenticateView(answer, via);
   }

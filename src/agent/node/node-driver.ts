@@ -117,7 +117,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     }
   }
 
-  /** Next hops are asked for by the flows of this view, whether all that it wants can be had yet or not. */
+  /** Next hops are requested by the flows of this view, whether all that it wants can be had yet or not. */
   #updateResponder({ host, parts }: View): void {
     const shown = readDataplaneView(host, parts);
     if (shown !== undefined) this.#options.responder?.applyView(shown);
@@ -148,7 +148,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     return problems.length === 0 ? { outcome: 'done' } : { outcome: 'failed', problems };
   }
 
-  /** Told to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
+  /** Ordered to leave: everything of ours goes off the switch. Instances stay, they take tasks of their own. */
   async #leave(task: Task): Promise<TaskResult> {
     const refused = await this.#refuseLeaveWithStrays(task);
     if (refused !== undefined) return refused;

@@ -39,7 +39,7 @@ export class OriginCheck {
     return { isAuthenticated: link.isAuthenticated(via), verify };
   }
 
-  /** Says so when it is not of the control plane, or when that cannot be told. */
+  /** Says so when it is not of the control plane, or when that is unknown. */
   authenticateView({ view, statement }: Extract<ViewResponse, { kind: 'view' }>, via: string): ViewAuthenticity {
     const current = this.#credential();
     if (current === undefined) return 'not-authentic';

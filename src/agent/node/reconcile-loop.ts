@@ -8,13 +8,13 @@ import type { AgentPorts, ApplyResult } from './ports.ts';
 import type { ConntrackSync } from './switch/conntrack-sync.ts';
 
 export interface ReconcileLoopParts {
-  /** Undefined while there is none, and when the host was told to leave: then nothing is brought about any more. */
+  /** Undefined while there is none, and when the host was ordered to leave: then nothing is brought about any more. */
   readonly view: () => View | undefined;
   /** Called when the machine has converged on another view, when it has not any more, and when other services are ready. */
   readonly onChanged: () => void;
   /** How often the machine is compared with the view. */
   readonly resyncMs: number;
-  /** What else a view asks for before it counts; absent where the agent does not know of it. */
+  /** What else a view requests before it counts; absent where the agent does not know of it. */
   readonly conntrackSync?: ConntrackSync | undefined;
 }
 
@@ -104,7 +104,7 @@ export class ReconcileLoop {
     );
   }
 
-  /** Whether everything that the view asks for is there. What only some services lack is tried again while the others go on. */
+  /** Whether everything that the view requests is there. What only some services lack is tried again while the others go on. */
   async #reconcile(view: View, signal: AbortSignal): Promise<boolean> {
     // Half of the new view may be there from here on: the machine has converged on neither.
     if (view.digest !== this.#applied) this.#applied = undefined;

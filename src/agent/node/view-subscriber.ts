@@ -53,7 +53,7 @@ export class ViewSubscriber {
     return this.#problem === undefined ? [] : [this.#problem];
   }
 
-  /** Of a host that was told to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
+  /** Of a host that was ordered to leave, the last view is nothing to go by; nor is one that was taken under another credential. */
   async load(): Promise<void> {
     const { membership, store } = this.#parts;
     if (membership.departure.isLeaving) return;

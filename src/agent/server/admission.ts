@@ -62,7 +62,7 @@ export function denyUnlessAdmitted(fleet: FleetReader, identity: AgentIdentity, 
   return trouble === undefined ? undefined : { ...refuseToken(trouble), kind: 'forbidden' };
 }
 
-/** A removed host never comes back by itself; its agent gets an answer that it can tell from a lost link. */
+/** A removed host never comes back by itself; its agent gets an answer that it can distinguish from a lost link. */
 export function notInFleet(id: string, host: StoredHost | undefined): Refusal {
   if (host === undefined) return { ...unknownHost(id), kind: 'forbidden' };
   mark('gateway-removed-host');

@@ -184,7 +184,7 @@ export class AgentGateway {
   }
 
   /**
-   * A revoked credential was presented. For a removed host an alarm is raised now and then; and its agent is told that the host was
+   * A revoked credential was presented. For a removed host an alarm is raised now and then; and its agent is notified that the host was
    * removed, so that it clears its switch.
    */
   refuseRevoked(id: string, token: string | undefined): Refusal | undefined {

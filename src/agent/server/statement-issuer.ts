@@ -66,7 +66,7 @@ export class StatementIssuer {
     return controlPlane === undefined ? {} : { controlPlane };
   }
 
-  /** A refusal that an agent can tell from a forged one. */
+  /** A refusal that an agent can distinguish from a forged one. */
   attachProof(refusal: Refusal, credential: CredentialRef): Refusal {
     const statement = this.signCredentialRefusal(credential, refusal.code);
     return statement === undefined ? refusal : { ...refusal, facts: { ...refusal.facts, statement } };

@@ -58,7 +58,7 @@ export class ViewDelivery {
     if (holds !== undefined || journal.fleet.revision < revision) return holds ?? false;
     const view = views.compose(host);
     if (!(view instanceof Promise)) return view?.digest === applied;
-    // A view as large as the fleet takes a while: whoever waits for the host is told when it is there.
+    // A view as large as the fleet takes a while: whoever waits for the host is notified when it is there.
     view.then(
       () => reports.announceConvergence(host),
       (err: unknown) => log.error({ err, host }, 'the view of a host could not be composed'),

@@ -27,18 +27,18 @@ export function requestProblem(
     requiredTraits: [...flavor.requiredTraits, ...(place.requiredTraits ?? [])],
     forbiddenTraits: [...flavor.forbiddenTraits, ...(place.forbiddenTraits ?? [])],
   };
-  const asked = {
+  const request = {
     amounts: { vcpus, memoryMiB, diskGiB },
     place: traits,
     project,
     ...(image !== undefined && { image }),
     ...(imageProperties !== undefined && { imageProperties }),
   };
-  return unsupportedProblem(command) ?? requirementsProblem(flavor, asked) ?? wiringProblem(fleet, nics);
+  return unsupportedProblem(command) ?? requirementsProblem(flavor, request) ?? wiringProblem(fleet, nics);
 }
 
-function requirementsProblem(flavor: Flavor, asked: Parameters<typeof composeRequirements>[1]): Refusal | undefined {
-  const parsed = parseReservationBody({ ...composeRequirements(flavor.bareMetal ?? {}, asked), ...NOBODY });
+function requirementsProblem(flavor: Flavor, request: Parameters<typeof composeRequirements>[1]): Refusal | undefined {
+  const parsed = parseReservationBody({ ...composeRequirements(flavor.bareMetal ?? {}, request), ...NOBODY });
   if (!Array.isArray(parsed)) return undefined;
   const [problem] = parsed as readonly { readonly field: string; readonly message: string }[];
   return problem === undefined ? undefined : malformedSpec(problem);

@@ -17,8 +17,8 @@ export const capacityRoute: Route = read({
   answers: { 200: { about: 'the figures', schema: CAPACITY_SCHEMA } },
   handle: ({ query: { site, resourceClass }, caller }, { journal: { fleet } }) => {
     // Whoever is bound to a site has no other: there is nothing in it then.
-    const asked = caller.site === undefined || site === caller.site || site === undefined;
-    return answer(describeCapacity(fleet, { site: asked ? (caller.site ?? site) : NO_SITE, resourceClass }));
+    const isVisible = caller.site === undefined || site === caller.site || site === undefined;
+    return answer(describeCapacity(fleet, { site: isVisible ? (caller.site ?? site) : NO_SITE, resourceClass }));
   },
 });
 

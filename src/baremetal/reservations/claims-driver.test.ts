@@ -29,12 +29,12 @@ test.each(['claim', 'unclaim'] as const)('a-%s-that-is-aborted-ends-its-request'
   const inventories = new Map([['ironic', new IronicInventory(client)] as const]);
   const driver = new ClaimsDriver({ clock: STILL, inventories });
   const stop = new AbortController();
-  const asked = once(server, 'request') as Promise<[{ readonly socket: NodeJS.EventEmitter }]>;
+  const received = once(server, 'request') as Promise<[{ readonly socket: NodeJS.EventEmitter }]>;
   const args = { ...ORDER, op, deadlineAtMs: 9e15 };
   const action = { driver: 'node-claims', item: idOf(ITEM, 'op.n1'), step: op, attempt: 1, args };
   const fence = { leaseEpoch: 1, operation: 'op', deadlineAtMs: 9e15, signal: stop.signal };
   const outcome = driver.carryOut(action, fence).catch((error: unknown) => error);
-  const [{ socket }] = await asked;
+  const [{ socket }] = await received;
   const ended = once(socket, 'close');
   stop.abort(new Error('the operation is cancelled'));
   const answer = await outcome;

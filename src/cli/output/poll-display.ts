@@ -53,7 +53,7 @@ export async function pollUntilDone<T>(session: Session, followed: PollDisplay<T
   return seen;
 }
 
-/** A server that does not answer for a while is asked again: it is restarted, or another one takes over. */
+/** A server that does not answer for a while is tried again: it is restarted, or another one takes over. */
 async function pollPatiently<T>(session: Session, { poll, goesOn }: PollDisplay<T>, patience: WaitSignals): Promise<T> {
   const { ended } = patience;
   let sinceMs: number | undefined;

@@ -246,7 +246,7 @@ export function unplugOperations(tables: Tables, bridge: string, name: string): 
   return [{ op: 'mutate', table: 'Bridge', where: [['name', '==', bridge]], mutations }];
 }
 
-/** Not VXLAN: a VXLAN port for the peer would take the packets of the shared tunnel port. Its key tells it from other tunnels. */
+/** Not VXLAN: a VXLAN port for the peer would take the packets of the shared tunnel port. Its key distinguishes it from other tunnels. */
 const BFD_TUNNEL_KEY = '1';
 
 export const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));

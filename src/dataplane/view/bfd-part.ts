@@ -1,5 +1,5 @@
 // The view part for BFD: the interval and the peers of a host. Both ends of a session get each other in the same commit. Nothing here
-// depends on who asks or when.
+// depends on the caller or the time.
 import { isTrusted } from './host-trust.ts';
 import { SETTING, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import {

@@ -72,7 +72,7 @@ function clearSwitchIdentity({ id, doc }: StoredHost, by: string, nowMs: number)
   return put(HOST, id, { ...rest, changedBy: by, changedAtMs: nowMs });
 }
 
-/** With both of them active they could not be told apart. */
+/** With both of them active they could not be distinguished. */
 function sharedIdentity(host: string, other: string): Refusal {
   const message = `Host "${host}" still reports the switch of host "${other}". Give its switch a system id and a datapath id of its own, or remove the other host, and then re-admit it.`;
   return { kind: 'conflict', code: 'shared-identity', message, facts: { host, other } };

@@ -79,7 +79,7 @@ interface DrainCheck {
   readonly nowMs: number;
 }
 
-/** Back to draining, with an operation of its own. A host that was told to leave is decided by that operation instead. */
+/** Back to draining, with an operation of its own. A host that was ordered to leave is decided by that operation instead. */
 function drainAgain(fleet: FleetReader, again: DrainCheck): Decision<boolean> {
   const { evacuators, nowMs } = again;
   const stored = findHost(fleet, again.host);

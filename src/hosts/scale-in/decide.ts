@@ -57,7 +57,7 @@ export interface StartScaleIn extends ScaleInCommand {
 export interface EndScaleIn extends ScaleInCommand {
   /** Found blocked before this commit, which does not search for the blockers again. */
   readonly knownBlockers?: KnownBlockers;
-  /** A connected host is told to leave first. */
+  /** A connected host is ordered to leave first. */
   readonly disconnect: boolean;
   /** Removes hosts whatever lives there. The reason is kept. */
   readonly force?: { readonly reason: string };

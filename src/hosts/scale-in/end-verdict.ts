@@ -41,7 +41,7 @@ function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
   return { result: 'blocked', blockers, ...(reason !== undefined && { reason }) };
 }
 
-/** Force may be requested while the host is told to leave: from then on it is removed whatever lives there. */
+/** Force may be requested while the host is ordered to leave: from then on it is removed whatever lives there. */
 function verdictWhileEnding({ host, command }: EndJudgement, operation: string | undefined): HostVerdict {
   const { doc } = host;
   const same = operation === undefined ? {} : { operation };
@@ -50,7 +50,7 @@ function verdictWhileEnding({ host, command }: EndJudgement, operation: string |
   return { result: 'accepted', ...same, changes: [put(HOST, host.id, applyForce(host.doc, command))] };
 }
 
-/** A connected host is told to leave before anything else; the evidence is evaluated again when it has. */
+/** A connected host is ordered to leave before anything else; the evidence is evaluated again when it has. */
 function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: boolean): HostVerdict {
   const { id } = host;
   const { by, nowMs } = command;

@@ -1,4 +1,4 @@
-// The operation `scale-in-end`: a host that is proven empty is removed. A connected host is told to leave, its peers remove their tunnels and
+// The operation `scale-in-end`: a host that is proven empty is removed. A connected host is ordered to leave, its peers remove their tunnels and
 // flows to it and report that, and one commit removes the host. Peers that cannot be notified get a pending clean-up.
 import { revokeTokenChange, tokensOfHost } from '../../access/index.ts';
 import { mark, mergeChanges, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
@@ -131,12 +131,12 @@ function planDisconnect(context: EndContext, { doc }: StoredHost): readonly Plan
   return [decideOnNewest(context, requestLeave)];
 }
 
-/** The host is told to leave for as long as it has not answered, also after the missing answer was reported. */
+/** The host is ordered to leave for as long as it has not answered, also after the missing answer was reported. */
 function isLeaveRequested({ step, state, reason }: Item): boolean {
   return step === 'disconnect' && (state === 'running' || (state === 'waiting' && reason?.code === UNANSWERED));
 }
 
-/** Checked each time before it is told to leave, also by a late retry: it wipes its switch and instances, so nothing may live there. */
+/** Checked each time before it is ordered to leave, also by a late retry: it wipes its switch and instances, so nothing may live there. */
 function requestLeave(context: EndContext, host: StoredHost): RecordStep {
   const { item } = context;
   const blocker = blockerOf(context, host);
@@ -150,7 +150,7 @@ function blockerOf({ fleet, evacuators, nowMs }: EndContext, host: StoredHost): 
   return blockersOf(fleet, evacuators, { host, nowMs })[0];
 }
 
-/** Evaluates the evidence again: a tenant may have appeared while the host was told to leave. */
+/** Evaluates the evidence again: a tenant may have appeared while the host was ordered to leave. */
 function recheckAndFinalize(context: EndContext, host: StoredHost): RecordStep {
   const { item, nowMs } = context;
   const { id, doc } = host;
@@ -168,7 +168,7 @@ function isForced(host: Host | undefined): boolean {
   return host?.leaving?.forced !== undefined;
 }
 
-/** When told to leave it found strays, and stays: they are recorded, and block the removal. */
+/** When ordered to leave it found strays, and stays: they are recorded, and block the removal. */
 function failWithStrays(
   fleet: FleetReader,
   item: StoredItem,

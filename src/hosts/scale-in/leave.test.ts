@@ -1,4 +1,4 @@
-// Hosts that are told to leave: only ones that may be removed, each time, and a missing answer does not block force.
+// Hosts that are ordered to leave: only ones that may be removed, each time, and a missing answer does not block force.
 import { expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -19,7 +19,7 @@ import { scaleInSentences } from './sentences.ts';
 const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
 
-test('never: a host full of guests is told to leave because an old removal is retried', async () => {
+test('never: a host full of guests is ordered to leave because an old removal is retried', async () => {
   const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   await world.connect('c1', 'suspect');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));

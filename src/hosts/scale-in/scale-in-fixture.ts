@@ -108,7 +108,7 @@ export class World extends TestWorld {
   readonly left: string[] = [];
   /** Hosts whose agents fail at every task. */
   readonly unable = new Set<string>();
-  /** Strays that hosts find when they are told to leave. */
+  /** Strays that hosts find when they are ordered to leave. */
   readonly strays = new Map<string, readonly string[]>();
   /** Hosts whose agents send heartbeats and answer no task. */
   readonly mute = new Set<string>();

@@ -29,8 +29,8 @@ export const scaleInSentences: ReasonSentences = {
     `Host ${formatFact(host)} has not been found empty yet. "muster scale-in status" says what it waits for.`,
   'still-connected': ({ host, connection }) =>
     connection === 'suspect'
-      ? `Host ${formatFact(host)} sent a heartbeat a moment ago and may still be connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`
-      : `Host ${formatFact(host)} is still connected. Stop its agent, or let it be told to leave with "muster scale-in end ${formatFact(host)} --disconnect".`,
+      ? `Host ${formatFact(host)} sent a heartbeat a moment ago and may still be connected. Stop its agent, or let it be ordered to leave with "muster scale-in end ${formatFact(host)} --disconnect".`
+      : `Host ${formatFact(host)} is still connected. Stop its agent, or let it be ordered to leave with "muster scale-in end ${formatFact(host)} --disconnect".`,
   'host-down': ({ host }) =>
     `Host ${formatFact(host)} is down and may still run what lives there. If it is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>": then it is rebuilt elsewhere.`,
   budget: ({ host }) =>
@@ -47,17 +47,17 @@ export const scaleInSentences: ReasonSentences = {
       : `The agent of host ${formatFact(host)} has work of operation ${formatFact(operation)} for ${formatFact(kind)} ${formatFact(target)} that is not done yet. "muster operations show ${formatFact(operation)}" says what.`,
   'not-begun': ({ host, message }) => `Nothing could be started for host ${formatFact(host)}: ${formatFact(message)}`,
   'not-left': ({ host, problems }) =>
-    `Host ${formatFact(host)} could not leave: ${formatProblems(problems)}. It is told to leave again.`,
+    `Host ${formatFact(host)} could not leave: ${formatProblems(problems)}. It is ordered to leave again.`,
   'leave-unanswered': ({ host, forced }) =>
     forced === true
-      ? `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is connected and does not finish. It is removed by force after a minute at most.`
-      : `Host ${formatFact(host)} was told to leave and has not answered yet: its agent is connected and does not finish. The operation waits for it, 5 minutes in all; check the agent there, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
+      ? `Host ${formatFact(host)} was ordered to leave and has not answered yet: its agent is connected and does not finish. It is removed by force after a minute at most.`
+      : `Host ${formatFact(host)} was ordered to leave and has not answered yet: its agent is connected and does not finish. The operation waits for it, 5 minutes in all; check the agent there, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leave-given-up': ({ host, connection }) =>
     `Host ${formatFact(host)} was to leave and did not answer within 5 minutes; its connection is ${formatFact(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leaver-silent': ({ host, forced }) =>
     forced === true
-      ? `Host ${formatFact(host)} was to be told to leave and is silent. It is removed by force after a minute at most.`
-      : `Host ${formatFact(host)} was to be told to leave and is silent. It is removed once it is down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
+      ? `Host ${formatFact(host)} was to be ordered to leave and is silent. It is removed by force after a minute at most.`
+      : `Host ${formatFact(host)} was to be ordered to leave and is silent. It is removed once it is down; if it is off for certain, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'has-left': ({ host }) => `Host ${formatFact(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${formatFact(host)} was brought back meanwhile.`,
   'agent-has-left': ({ host }) =>

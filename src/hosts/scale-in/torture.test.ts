@@ -51,7 +51,7 @@ async function arrivals(journal: Journal, nowMs: number): Promise<void> {
   }
 }
 
-/** Agents leave when they are told to. The first time, one of them cannot. */
+/** Agents leave when they are ordered to. The first time, one of them cannot. */
 async function leaving(journal: Journal, nowMs: number): Promise<void> {
   const kind = kindNamed('scale-in-end');
   for (const { id } of [...journal.fleet.all(ITEM)]) {

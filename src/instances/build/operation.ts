@@ -112,7 +112,7 @@ function failOverdue(fleet: FleetReader, item: StoredItem, instance: StoredInsta
   ]);
 }
 
-/** The host that created the ports itself, and was told to release them. */
+/** The host that created the ports itself, and was ordered to release them. */
 function releasingHost({ doc: { step, host } }: StoredItem): string | undefined {
   return step === 'release' ? host : undefined;
 }

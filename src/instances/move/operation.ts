@@ -139,7 +139,7 @@ function requestTask({ item, nowMs }: MoveContext): readonly PlannedStep[] {
   return [record(item, { state: 'running', step, attempt: attempt + 1 })];
 }
 
-/** What follows when a host is lost before the source was told to migrate; undefined while both are there. */
+/** What follows when a host is lost before the source was ordered to migrate; undefined while both are there. */
 function requireBothHosts(look: MoveContext): readonly PlannedStep[] | undefined {
   const { fleet, item, instance } = look;
   if (isFencedOrRemoved(fleet, instance.doc.move.from)) return [decideStep(item, (at) => failSourceLost(at))];
@@ -149,7 +149,7 @@ function requireBothHosts(look: MoveContext): readonly PlannedStep[] | undefined
 
 /**
  * Only the source knows whether it has migrated the instance: whatever happens to the target, its answer decides. A source that is certainly off
- * gives none: the target may have the only copy then, and is asked.
+ * gives none: the target may have the only copy then, and is queried.
  */
 function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;

@@ -150,20 +150,20 @@ describe('the network driver', () => {
     expect(await outcome).toMatchObject({ kind: 'failed', reason: { code: 'network-unavailable' } });
   });
 
-  test('a-back-end-is-told-when-it-is-waited-for-no-more', async () => {
-    const told: AbortSignal[] = [];
+  test('a-back-end-is-signals-when-it-is-waited-for-no-more', async () => {
+    const signals: AbortSignal[] = [];
     const bind = (_order: unknown, { signal }: BackEndFence) => {
-      told.push(signal);
+      signals.push(signal);
       return new Promise(() => undefined);
     };
     const backEnds = new Map([['simulated', { name: 'simulated', bind } as unknown as NetworkBackEnd]] as const);
     const { carryOut, clock } = startDriver([], { backEnds, callTimeoutMs: 5000 });
     const outcome = carryOut(BIND);
     await clock.advance(4000);
-    expect(told.map(({ aborted }) => aborted)).toEqual([false]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     await clock.advance(2000);
     await outcome;
-    expect(told.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
   test('a-stale-server-is-refused-as-stale', async () => {

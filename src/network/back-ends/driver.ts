@@ -64,13 +64,13 @@ export class NetworkDriver implements Driver {
     }
   }
 
-  /** A back end that is silent is not waited for, its own deadline included, nor one that goes on when it is told to stop. */
+  /** A back end that is silent is not waited for, its own deadline included, nor one that goes on when it is ordered to stop. */
   async #withDeadline(
     call: BackEndCall,
     { deadlineAtMs, signal }: Pick<BackEndFence, 'deadlineAtMs' | 'signal'>,
   ): Promise<OrderResult> {
     const { clock } = this.#options;
-    // Of this call alone: the back end is told as well when this driver stops waiting.
+    // Of this call alone: the back end is notified as well when this driver stops waiting.
     const over = new AbortController();
     const abortCall = (): void => over.abort(signal.reason);
     signal.addEventListener('abort', abortCall, { once: true });

@@ -40,7 +40,7 @@ export interface NicsRequest {
   readonly networks: RequestedNetworks;
   readonly project: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees its own project alone: what others have does not exist for it. */
   readonly isProjectScoped?: boolean;
   readonly count: number;
   readonly securityGroups?: readonly string[] | undefined;

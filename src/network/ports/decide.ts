@@ -26,7 +26,7 @@ export interface CreatePort {
   readonly pciRequest?: string;
   readonly dnsName?: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees its own project alone: what others have does not exist for it. */
   readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;

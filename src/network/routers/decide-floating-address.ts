@@ -24,7 +24,7 @@ export interface CreateFloatingAddress extends Requester {
   readonly port?: string;
   readonly portIp?: string;
   readonly admin: boolean;
-  /** Whoever asks sees its own project alone: what others have is not there for it. */
+  /** The caller sees its own project alone: what others have does not exist for it. */
   readonly isProjectScoped?: boolean;
 }
 

@@ -23,7 +23,7 @@ export interface ExternalAddressRequest {
   readonly replaces?: boolean;
   readonly project: string;
   readonly admin: boolean;
-  /** What other projects have is not there for whoever asks. */
+  /** What other projects have does not exist for the caller. */
   readonly isProjectScoped?: boolean;
   readonly by: string;
   readonly nowMs: number;

@@ -23,7 +23,7 @@ interface FloatingTargetRequest {
   readonly floating: FloatingAddress;
   readonly port: string;
   readonly ip?: string | undefined;
-  /** What other projects have is not there for whoever asks. */
+  /** What other projects have does not exist for the caller. */
   readonly isProjectScoped: boolean;
 }
 

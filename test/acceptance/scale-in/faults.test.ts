@@ -66,7 +66,7 @@ describe('a host that is down while it leaves', () => {
   });
 });
 
-test('scale-in-force: is removed whatever lives there, is told to leave first, and the reason is kept', async () => {
+test('scale-in-force: is removed whatever lives there, is ordered to leave first, and the reason is kept', async () => {
   const world = await scaleInWorld();
   await world.place('one', 'a');
   await world.place('two', 'd');

@@ -4,7 +4,7 @@ import { StateDamaged, type Disk } from '../ports.ts';
 import type { RuntimeInstance } from './instance-runtime.ts';
 import { readRuntimeState, writeRuntimeState, type RuntimeState } from './runtime-state.ts';
 
-/** Of instances that left, the last ones are remembered: a migration may be asked for again after a crash. */
+/** Of instances that left, the last ones are remembered: a migration may be requested again after a crash. */
 const SENT_MAX = 1000;
 
 export class InstanceRecords {

@@ -1,5 +1,5 @@
 // The tasks that concern instances, as a host understands them: what each must say, and since which version an agent
-// knows what it is asked for. A task that says more than this is fine, one that says less is not carried out.
+// knows what is requested of it. A task that says more than this is fine, one that says less is not carried out.
 import { Type, type Static, type TSchema } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
 import { EARLY_BIND_VERSION, EARLY_CREATE_VERSION } from '../../../hosts/index.ts';
@@ -85,7 +85,7 @@ const MIGRATE = Type.Object({
   instance: ID,
   target: ID,
   kind: MOVE,
-  /** What the target answered to `prepare`, for runtimes that ask for it. */
+  /** What the target answered to `prepare`, for runtimes that request it. */
   handover: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 });
 export type MigrateArgs = Static<typeof MIGRATE>;

@@ -10,7 +10,7 @@ export interface NamespaceNic {
   /** The end that the instance has: `eth0`. */
   readonly name: string;
   readonly mac: string;
-  /** With their prefix: `10.0.0.11/24`, `fd00::11/64`. None when the instance is to ask for them. */
+  /** With their prefix: `10.0.0.11/24`, `fd00::11/64`. None when the instance is to request them. */
   readonly addresses: readonly string[];
   /** Where everything else goes: at most one of each version. */
   readonly gateways: readonly string[];

@@ -1,4 +1,4 @@
-// The instance runtime of a machine that is not there: it takes its time, and fails when it is told to. What it holds lies in its
+// The instance runtime of a machine that is not there: it takes its time, and fails on request. What it holds lies in its
 // hypervisor, which outlives the agent.
 import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Clock } from '../../../journal/index.ts';

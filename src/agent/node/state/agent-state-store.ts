@@ -27,7 +27,7 @@ const MEMBERSHIP_STATE = Type.Object({
   ),
   /** A join that was begun: written before it is sent, so that it is repeated with the same secret. */
   pending: Type.Optional(Type.Object({ joinToken: Type.String(), secret: Type.String() })),
-  /** The task by which it was told to leave, once the machine is wiped. */
+  /** The task by which it was ordered to leave, once the machine is wiped. */
   leaving: Type.Optional(Type.String()),
   /** It has left: it says nothing more until it is joined again. */
   left: Type.Optional(Type.Literal(true)),
@@ -133,7 +133,7 @@ export class AgentStateStore {
     return 'answers' in read.value ? read.value.answers : read.value;
   }
 
-  /** The last one, and its copy where it may be of use: even an old one is good to ask for another. */
+  /** The last one, and its copy where it may be of use: even an old one is good to request another. */
   async readCertificates(): Promise<readonly StoredCertificate[]> {
     const current = await this.#read<StoredCertificate>('certificate');
     const copy = await this.#readCopy<StoredCertificate>('certificate');

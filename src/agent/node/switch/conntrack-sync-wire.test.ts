@@ -1,4 +1,4 @@
-// What an agent says of the copies of connections: in the words of the view that asks for them, which may be of the version before.
+// What an agent says of the copies of connections: in the words of the view that requests them, which may be of the version before.
 import { expect, test } from 'vitest';
 import { ConntrackSyncWorld } from './conntrack-sync-fixture.ts';
 

@@ -1,5 +1,5 @@
 // Copies the connections of services that are handed over: what was translated here is left at the server for the host that takes
-// over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view asks for it;
+// over, and what was translated there is taken from it. Level-triggered by the view, once for each time that the view requests it;
 // a service is not ready before it is done. Where a service is not translated any more, its connections are forgotten.
 import {
   formatConnection,
@@ -53,7 +53,7 @@ export class ConntrackSync {
     this.#parts = parts;
   }
 
-  /** Whether a view that is brought about asks for something all the same: there is another holder. */
+  /** Whether a view that is brought about requests something all the same: there is another holder. */
   isDue(view: View): boolean {
     return this.dueServices(view).length > 0;
   }
@@ -66,7 +66,7 @@ export class ConntrackSync {
   /** The services whose connections could not be copied or forgotten. An aborted `signal` ends the wait for other hosts. */
   async sync(view: View, signal: AbortSignal): Promise<readonly UnreadyService[]> {
     const tasks = syncTasksOf(view);
-    // Views that say nothing more of a task may be followed by one that asks for it again.
+    // Views that say nothing more of a task may be followed by one that requests it again.
     const keys = new Set(tasks.map(({ key }) => key));
     this.#completed = new Set([...this.#completed].filter((key) => keys.has(key)));
     const due = tasks.filter(({ key }) => !this.#completed.has(key));

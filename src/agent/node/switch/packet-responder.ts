@@ -191,7 +191,7 @@ export class PacketResponder {
     if (frames.length === 0) return;
     const actions = `set_field:0x${key.toString(16)}->metadata,resubmit(,20)`;
     this.#options.packets.sendPackets(frames.map((frame) => ({ actions, data: frame }))).catch((error: unknown) => {
-      // Whoever asked asks again.
+      // A request is repeated.
       this.#options.log.warn({ err: error }, 'an answer could not be sent');
     });
   }

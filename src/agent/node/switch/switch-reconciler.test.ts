@@ -92,7 +92,7 @@ test('never: something counts as converged that was not read', async () => {
   expect(it.contents.tunnels.map(({ peer }) => peer)).toEqual(['c2']);
 });
 
-test('never: a view that was begun before the host was told to leave is followed after its switch is wiped', async () => {
+test('never: a view that was begun before the host was ordered to leave is followed after its switch is wiped', async () => {
   const clock = new VirtualClock();
   const it = new SimulatedSwitch({ host: 'c1' });
   const driver = new SimulatedNode({ clock, switch: it, delayMs: 10 });
@@ -103,7 +103,7 @@ test('never: a view that was begun before the host was told to leave is followed
   const applying = driver.apply(BOTH, signal);
   await clock.pass(50);
   expect([await applying, await left]).toEqual([
-    { kind: 'failed', problems: ['this host was told to leave'] },
+    { kind: 'failed', problems: ['this host was ordered to leave'] },
     { outcome: 'done' },
   ]);
   expect(it.contents.flows).toEqual([]);

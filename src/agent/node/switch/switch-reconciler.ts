@@ -192,7 +192,7 @@ export class SwitchReconciler {
 
   #serialize(work: () => Promise<ReconcileResult>, wipes = this.#wipeCount): Promise<ReconcileResult> {
     const result = this.#queue.then(() =>
-      wipes === this.#wipeCount ? this.#mapSwitchFailure(work) : fail('this host was told to leave'),
+      wipes === this.#wipeCount ? this.#mapSwitchFailure(work) : fail('this host was ordered to leave'),
     );
     this.#queue = result.catch(() => undefined);
     return result;

@@ -1,4 +1,4 @@
-// What an agent does for its switch, and what becomes of a host that is told to leave.
+// What an agent does for its switch, and what becomes of a host that is ordered to leave.
 import { describe, expect, test } from 'vitest';
 import { revokeTokenChange } from '../../../access/index.ts';
 import { ALARM } from '../../../alarms/index.ts';
@@ -144,7 +144,7 @@ describe('the switch of a host', () => {
   });
 });
 
-describe('told to leave', () => {
+describe('ordered to leave', () => {
   async function left(world: World): Promise<void> {
     await beginLeave(world, 'c1');
     await world.clock.until(
@@ -192,7 +192,7 @@ describe('told to leave', () => {
     const { clock, hosts } = world;
     const [c1] = hosts as [Host, Host];
     await clock.until('it has its tunnel', () => peersOn(c1).length === 1);
-    // It takes its time to say so: what fails at once is asked for again at once.
+    // It takes its time to say so: what fails at once is requested again at once.
     c1.simulatedSwitch.faults.slowMs = 1000;
     c1.simulatedSwitch.faults.down = true;
     await beginLeave(world, 'c1');

@@ -14,7 +14,7 @@ export interface FakeFaults {
   unreachable: boolean;
   /** It takes connections and says nothing at all. */
   mute: boolean;
-  /** It is asked for this and says nothing. */
+  /** It gets this request and answers nothing. */
   silentTo: ReadonlySet<number>;
   /** The versions that it offers, as a bitmap. */
   versions: number;

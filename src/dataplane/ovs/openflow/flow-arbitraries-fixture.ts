@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import type { Flow, Group } from '../../switch/switch.ts';
 
 const number = (max: number): fc.Arbitrary<string> => fc.integer({ min: 0, max }).map(String);
-/** Not zero: a field that asks for it is written `0`, which is among the tables of examples. */
+/** Not zero: a field that requests it is written `0`, which is among the tables of examples. */
 const hex = (max: bigint): fc.Arbitrary<string> =>
   fc.bigInt({ min: 1n, max }).map((value) => `0x${value.toString(16)}`);
 const register = hex(0xffff_ffffn);
@@ -33,7 +33,7 @@ const portNumber = fc.integer({ min: 1, max: 65_535 });
 
 const FLAGS = ['new', 'est', 'rel', 'rpl', 'inv', 'trk'];
 const sign = fc.constantFrom('', '+', '-');
-/** A switch does not take a commit of what is invalid, so nothing asks for that here. */
+/** A switch does not take a commit of what is invalid, so nothing requests that here. */
 const ctState = fc
   .tuple(sign, sign, sign, sign, fc.constantFrom('', '-'), sign)
   .filter((signs) => signs.some((one) => one !== ''))

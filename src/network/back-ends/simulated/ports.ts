@@ -240,7 +240,7 @@ export class SimulatedPorts {
     return { ...this.#put(id, port), kind: same ? 'already' : 'applied' };
   }
 
-  /** Deletes the port and its addresses, whoever asked. */
+  /** Deletes the port and its addresses, whoever the caller is. */
   remove(id: string): void {
     for (const address of this.#ports.get(id)?.addresses ?? []) this.addresses.give(address);
     this.#ports.delete(id);
