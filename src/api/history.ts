@@ -195,12 +195,12 @@ async function readVisibleCommit(
   audience: Audience & { readonly fleet: Fleet },
 ): Promise<VisibleCommit | undefined> {
   const texts = commit.changes.filter(({ kind }) => representations.isKindVisible(kind, audience));
-  const read = (some: readonly TextChange[]): Change[] => {
+  const parse = (some: readonly TextChange[]): Change[] => {
     const changes = some.map((text) => parseChange(audience.fleet.registry, text));
     return representations.visibleChanges({ ...commit, changes }, audience);
   };
   const visible: Change[] = [];
-  for (const some of inSlices(texts)) visible.push(...(await workload.slice(audience.caller, () => read(some))));
+  for (const some of inSlices(texts)) visible.push(...(await workload.slice(audience.caller, () => parse(some))));
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { secretText } from '../../src/access/index.ts';
 import { SILENT } from '../../src/agent/server/control-plane-fixture.ts';
@@ -187,13 +188,13 @@ async function listen(server: FormerServer): Promise<string> {
     return server.handle({ method: request.method ?? '', path: request.url ?? '' }, body);
   };
   const http = createServer((request, response) => {
-    void answer(request).then((found) => {
-      // A long poll that finds nothing: short, so that the next look comes soon.
-      const send = (): void =>
-        void response.writeHead(found === undefined ? 500 : 200).end(JSON.stringify(found ?? {}));
-      if (found?.kind === 'unchanged') setTimeout(send, 20);
-      else send();
-    });
+    const send = async (): Promise<void> => {
+      const found = await answer(request);
+      // A long poll that finds nothing: short, so that the next one comes soon.
+      if (found?.kind === 'unchanged') await setTimeout(20);
+      response.writeHead(found === undefined ? 500 : 200).end(JSON.stringify(found ?? {}));
+    };
+    void send();
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {

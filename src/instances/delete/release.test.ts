@@ -1,5 +1,7 @@
 // A build whose deadline has passed releases everything that it held, at whichever step it was.
 import { describe, expect, test } from 'vitest';
+import { loadItem } from '../build/steps.ts';
+import { instanceRelease } from './release.ts';
 import { deleteInstances } from './request.ts';
 import { World } from '../instances-fixture.ts';
 import { createPort } from '../../network/decisions-fixture.ts';
@@ -109,6 +111,23 @@ describe('deadline-gives-back', () => {
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.settle();
     expect(world.open()).toEqual([`${deletion}.web destroy waiting (host-silent)`]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('an-answer-of-the-back-end-after-a-delete: the instance stays deleting, and the rest is the deletion’s', async () => {
+    const world = await World.of(fixtureF('simulated'));
+    const operation = await world.create({ deadlineMs: DEADLINE_MS });
+    await passDeadlineAt(world, operation, 'ports');
+    const release = `release-${operation}.web:late`;
+    await world.runUntilStep(release, 'web', 'release');
+    const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: DEADLINE_MS };
+    await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
+    const facts = { ports: [{ port: 'web-p0', outcome: 'ok' }] };
+    const item = loadItem(world.fleet, `${release}.web`).item;
+    const recorded = instanceRelease.observe?.(world.fleet, item, { kind: 'applied', facts }, world.nowMs);
+    expect(recorded).toMatchObject({ progress: { state: 'done' }, changes: [] });
+    await world.settle();
+    expect(world.instance('web')).toBeUndefined();
     expect(world.violations).toEqual([]);
   });
 });

@@ -74,6 +74,18 @@ describe('before the source migrates the instance', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('a-try-fails: its claim is released at once, not when the next host is claimed', async () => {
+    const world = await startActive();
+    world.machines.fail({ task: 'prepare', times: 1, host: 'h4' });
+    const operation = await move(world);
+    await world.runUntilStep(operation, 'web', 'prepare');
+    expect(world.claim('web', 'move')).toMatchObject({ host: 'h4' });
+    await world.runUntilStep(operation, 'web', 'schedule');
+    expect(world.claim('web', 'move')).toBeUndefined();
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h5' });
+  });
+
   test.each(['prepare', 'migrate'])('%s-fails: swept, and the next host is tried', async (task) => {
     const world = await startActive();
     world.machines.fail({ task, times: 1, ...(task === 'prepare' && { host: 'h4' }) });
