@@ -178,7 +178,7 @@ export class LivenessController {
     for (const [host, history] of known) this.#heartbeats.set(host, history);
   }
 
-  /** The hosts that a pass has to check; forgets removed ones. Heartbeats that come between the steps move their hosts to the end. */
+  /** The hosts that a pass has to check. Heartbeats that come between the steps move their hosts to the end. */
   *#hostsToAssess(
     fleet: FleetReader,
     listening: ObservationWindow,
@@ -191,8 +191,7 @@ export class LivenessController {
         this.#dueMs = history.lastMs + settings.suspectAfterMs;
         break;
       }
-      if (findHost(fleet, host) === undefined) this.#heartbeats.delete(host);
-      else watched.set(host, history);
+      watched.set(host, history);
     }
     for (const host of this.#returning) {
       const history = this.#heartbeats.get(host);
@@ -205,6 +204,8 @@ export class LivenessController {
   }
 
   async #record(plan: LivenessPlan, nowMs: number): Promise<void> {
+    for (const host of plan.gone)
+      if (findHost(this.#options.journal.fleet, host) === undefined) this.#heartbeats.delete(host);
     // The pass was made in slices: a heartbeat that came meanwhile counts.
     const transitions = plan.transitions.filter(({ host, to }) => to === 'up' || !this.#hasHeartbeatSince(host, nowMs));
     for (const { host, to } of transitions) {

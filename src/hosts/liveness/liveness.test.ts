@@ -177,13 +177,13 @@ describe('a whole site', () => {
 
   test('one-alarm-is-raised-once-and-cleared-when-the-site-sends-heartbeats', () => {
     const fleet = fleetOf({ edge: 5 }, 'suspect');
-    const plan = { transitions: [], silentSites: [{ site: 'edge', silent: 5, hosts: 5 }] };
+    const plan = { silentSites: [{ site: 'edge', silent: 5, hosts: 5 }] };
     const raise = recordSilentSites(fleet, plan, ['edge'], nowMs);
     if (raise.kind !== 'accept') throw new Error('refused');
     expect(raise.changes).toHaveLength(1);
     fleet.apply(2, raise.changes);
     expect(recordSilentSites(fleet, plan, ['edge'], nowMs + 1)).toMatchObject({ changes: [] });
-    const clear = recordSilentSites(fleet, { transitions: [], silentSites: [] }, ['edge'], nowMs + 2);
+    const clear = recordSilentSites(fleet, { silentSites: [] }, ['edge'], nowMs + 2);
     if (clear.kind !== 'accept') throw new Error('refused');
     fleet.apply(3, clear.changes);
     expect(fleet.get(ALARM, alarmId('mass-silence', 'edge'))).toBeUndefined();

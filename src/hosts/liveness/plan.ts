@@ -29,6 +29,8 @@ export interface LivenessPlan {
   readonly transitions: readonly Transition[];
   /** Sites that are silent as a whole: none of their hosts is declared down. */
   readonly silentSites: readonly { readonly site: string; readonly silent: number; readonly hosts: number }[];
+  /** Watched, and not in the fleet any more. */
+  readonly gone: readonly string[];
 }
 
 /** What one pass finds about one site. */
@@ -52,11 +54,13 @@ export function* planLiveness(
 ): Steps<LivenessPlan> {
   const sites = new Map<string, SiteSilence>();
   const transitions: Transition[] = [];
+  const gone: string[] = [];
   let assessed = 0;
   for (const [host, heartbeats] of watched) {
     assessed += 1;
     if (assessed % HOSTS_PER_STEP === 0) yield;
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+    if (doc === undefined) gone.push(host);
     if (doc === undefined || hasNoAgent(doc)) continue;
     const from = doc.connection.state;
     const site = siteSilenceOf(sites, doc.site);
@@ -70,7 +74,7 @@ export function* planLiveness(
     if (to === 'down') site.falling.push({ host, from, to, silentSinceMs: listening.nowMs - silentMs });
     else transitions.push({ host, from, to });
   }
-  return yield* holdBackMassSilence(fleet, transitions, sites, settings);
+  return { ...(yield* holdBackMassSilence(fleet, transitions, sites, settings)), gone };
 }
 
 /**
@@ -121,7 +125,7 @@ function* holdBackMassSilence(
   transitions: Transition[],
   sites: ReadonlyMap<string, SiteSilence>,
   settings: LivenessSettings,
-): Steps<LivenessPlan> {
+): Steps<Omit<LivenessPlan, 'gone'>> {
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
   for (const [site, { silentSince, falling }] of sites) {
     if (falling.length === 0) continue;
@@ -185,7 +189,7 @@ function quarantineIfFenced(host: Host, nowMs: number): Host {
 /** Raises and clears the alarms of silent sites. */
 export function recordSilentSites(
   fleet: FleetReader,
-  plan: LivenessPlan,
+  plan: Pick<LivenessPlan, 'silentSites'>,
   sites: readonly string[],
   nowMs: number,
 ): Decision<number> {
