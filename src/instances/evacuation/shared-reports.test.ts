@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type Trial } from '../../fleet/index.ts';
 import { runInOneStep, runAllSteps, findHost, HOST, type Host, type LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM } from '../../network/index.ts';
+import { createPort } from '../../network/decisions-fixture.ts';
 import { network, segment, subnet } from '../../network/network-fixture.ts';
 import { SITE } from '../../sites/index.ts';
 import { beginSweep } from '../delete/clean.ts';
@@ -146,6 +147,18 @@ describe('a report is not shared with an instance that', () => {
     const [one, two] = messages(world, { host: 'h2' });
     expect(one).toContain('of network n, which address 10.0.0.2 is in');
     expect(two).toContain('of network m, which address 10.9.0.2 is in');
+  });
+
+  test('has-no-address', async () => {
+    const world = await worldOf(...SEG0_ON_H2_ONLY);
+    const bare = { id: 'bare', network: 'n', fixedIps: [], admin: true, by: 'ann', nowMs: world.nowMs };
+    await world.commit((fleet) => createPort(fleet, bare));
+    await create(world, 'one');
+    await create(world, 'two', { networks: [{ port: 'bare' }], portIds: [], place: { onlyHost: 'h2' } });
+    expect(world.addresses('two')).toEqual([]);
+    const [one, two] = messages(world, { host: 'h2' });
+    expect(one).toContain('which address 10.0.0.2 is in');
+    expect(two).not.toContain('10.0.0.2');
   });
 });
 
