@@ -20,7 +20,13 @@ export const KEPT_NAMES: readonly KeptName[] = [
   { name: 'heard', paths: ['src/election/migrations.ts'], reason: 'a fact of reasons in stores of 0.1.0' },
   {
     name: 'handOver',
-    paths: ['src/dataplane/view/', 'src/election/', 'test/agent/link-contract.ts', 'test/api/former-store.test.ts'],
+    paths: [
+      'src/dataplane/view/',
+      'src/election/',
+      'test/agent/link-contract.ts',
+      'test/agent/former-version.test.ts',
+      'test/api/former-store.test.ts',
+    ],
     reason:
       'a field of services in stores of 0.1.0 and in the agent protocol, mapped in election/migrations.ts and dataplane/view/wire-words.ts',
   },
