@@ -12,11 +12,14 @@ const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 const PACKAGES = 'test/packaging/built/**/*.test.ts';
 /** Takes minutes and starts a real Ironic: by its own script. */
 const IRONIC = 'test/ironic/**/*.test.ts';
+/** By a run of its own after all others, because its control plane runs until the run ends. */
+const KUBERNETES = 'test/kubernetes/**/*.test.ts';
 /** A whole control plane in one process, in simulated time: as fast as unit tests. */
 const ACCEPTANCE = 'test/acceptance/**/*.test.ts';
 /** Real HTTP with the server in the test's own process, beside nothing but what is of the file. */
 const IN_PROCESS = 'test/{agent,api,restconf}/**/*.test.ts';
 const POSTGRES_SETUP = 'test/postgres/global-setup.ts';
+const KUBERNETES_SETUP = 'test/kubernetes/global-setup.ts';
 
 export default defineConfig({
   test: {
@@ -56,7 +59,7 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, IRONIC, ACCEPTANCE, IN_PROCESS],
+          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, IRONIC, KUBERNETES, ACCEPTANCE, IN_PROCESS],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
@@ -111,6 +114,17 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'kubernetes',
+          include: [KUBERNETES],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          globalSetup: existsSync(KUBERNETES_SETUP) ? [KUBERNETES_SETUP] : [],
+          sequence: { groupOrder: 2 },
         },
       },
     ],

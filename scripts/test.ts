@@ -1,10 +1,14 @@
 // The test command: everything that has to hold, in one run, closed by one line that counts it.
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { runChecks } from './test/checks.ts';
 import { HELP, readOptions, type Part } from './test/options.ts';
 import { ensureRequirements } from './test/requirements.ts';
 import { say, stage } from './test/stage.ts';
 import { runSuites } from './test/suites.ts';
 import { closingLines, isGood, total, type Tally } from './test/tally.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
 
 interface Run {
   readonly parts: readonly Part[];
@@ -14,17 +18,31 @@ interface Run {
 }
 
 async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<Tally> {
-  const projects = parts.filter((part) => part !== 'checks');
-  const tallies: Tally[] = [];
-  if (projects.includes('real') || projects.includes('packets'))
-    tallies.push(...(await ensureRequirements(process.env['CI'] === 'true')));
+  const runs = runsOf(parts, filters);
+  const tallies = await ensureRequirements({ parts: runs.flat(), ci: process.env['CI'] === 'true', stop });
   if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
-  if (projects.length > 0 && !stop.aborted) {
+  for (const projects of runs) {
+    if (projects.length === 0 || stop.aborted) continue;
     tallies.push(
       await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, hangGraceMs, stop })),
     );
   }
   return total(tallies);
+}
+
+/**
+ * Two, one after the other. A set-up lasts until its run ends, and beside a control plane of Kubernetes the packets of the first would not be counted
+ * alone. It is built for minutes where it never was, so only for files of its own.
+ */
+function runsOf(parts: readonly Part[], filters: readonly string[]): readonly (readonly Part[])[] {
+  const first = parts.filter((part) => part !== 'checks' && part !== 'kubernetes');
+  const last = parts.filter((part) => part === 'kubernetes' && hasFilesFor(filters));
+  return [first, last];
+}
+
+function hasFilesFor(filters: readonly string[]): boolean {
+  const paths = globSync('test/kubernetes/**/*.test.ts', { cwd: ROOT }).map((path) => resolve(ROOT, path));
+  return filters.length === 0 || paths.some((path) => filters.some((filter) => path.includes(filter)));
 }
 
 /** The first signal stops what runs and lets it clean up; Node's own handling of a second one ends everything. */

@@ -1,7 +1,7 @@
 // The command line of the test command.
 import { parseArgs } from 'node:util';
 
-const PARTS = ['checks', 'unit', 'real', 'sim', 'packets'] as const;
+const PARTS = ['checks', 'unit', 'real', 'sim', 'packets', 'kubernetes'] as const;
 
 /** The static checks, or one of the vitest projects; `real` has `in-process` with it. */
 export type Part = (typeof PARTS)[number];
@@ -30,7 +30,7 @@ The last line counts what passed, failed and was skipped.
   --help        this text
 
 The run as a whole has no time limit: each test and hook has its own.
-With CI=true a suite whose real part (PostgreSQL, strace) is missing fails; without, it is skipped with the reason.
+With CI=true a suite whose real part (PostgreSQL, strace, Kubernetes) is missing fails; without, it is skipped with the reason.
 `;
 
 export function readOptions(args: readonly string[]): Options {

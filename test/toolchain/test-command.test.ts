@@ -25,7 +25,12 @@ describe('options', () => {
     [
       'a-filter-leaves-the-checks-out',
       ['fleet'],
-      { kind: 'run', parts: ['unit', 'real', 'sim', 'packets'], filters: ['fleet'], hangGraceMs: 120_000 },
+      {
+        kind: 'run',
+        parts: ['unit', 'real', 'sim', 'packets', 'kubernetes'],
+        filters: ['fleet'],
+        hangGraceMs: 120_000,
+      },
     ],
     [
       'a-longer-patience-with-files-that-hang',
@@ -97,6 +102,7 @@ describe('a run', () => {
     await scratch.write('test/durability/install.ts', installer('ensureStrace', "{ kind: 'ready' }"));
     await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
     await scratch.write('test/ovs/install.ts', installer('ensureOvs', "{ kind: 'ready' }"));
+    await scratch.write('test/kubernetes/install.ts', installer('ensureKubernetes', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {
@@ -219,6 +225,25 @@ describe('a run', () => {
     const outcome = await testCommand(['--only', 'packets']);
     expect(outcome).toMatchObject({ code, last });
     expect(outcome.stdout).toContain('lab/real/packets.test.ts: the machine was too busy; once more');
+  });
+
+  test('kubernetes-has-a-run-of-its-own-after-what-others-set-up-is-gone', async () => {
+    await scratch.write('test/postgres/global-setup.ts', TEARDOWN);
+    await scratch.write('test/a.test.ts', suite(`test('a', () => {});`));
+    const isLast = `expect((await import('node:fs')).existsSync('torn-down')).toBe(true)`;
+    await scratch.write('test/kubernetes/b.test.ts', suite(`test('b', async () => { ${isLast}; });`));
+    const outcome = await testCommand(['test/']);
+    expect(outcome).toMatchObject({ code: 0, last: 'muster: 2 passed, 0 failed, 0 skipped' });
+    expect(outcome.stdout).toContain('> suites (kubernetes): ok');
+  });
+
+  test('kubernetes-is-built-only-for-files-of-its-own', async () => {
+    const noKubernetes = installer('ensureKubernetes', "{ kind: 'missing', reason: 'no disk' }");
+    await scratch.write('test/kubernetes/install.ts', noKubernetes);
+    await scratch.write('test/kubernetes/b.test.ts', suite(`test('b', () => {});`));
+    await scratch.write('src/a.test.ts', suite(`test('a', () => {});`));
+    expect((await testCommand(['src/'])).stdout).not.toContain('Kubernetes');
+    expect((await testCommand(['test/kubernetes'])).stdout).toContain('skipped: Kubernetes (0): no disk');
   });
 
   const missing = installer('ensurePostgres', "{ kind: 'missing', reason: 'not Debian' }");
