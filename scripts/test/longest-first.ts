@@ -18,6 +18,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'sim/instance-seeds.test.ts': 50,
   'test/cli/agent.test.ts': 48,
   'test/cli/lifecycle.test.ts': 41,
+  'test/kubernetes/plane.test.ts': 41,
   'src/journal/sqlite/store.test.ts': 39,
   'test/attacks/live-agent-certificates.test.ts': 39,
   'test/durability/kill.test.ts': 37,

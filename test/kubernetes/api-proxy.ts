@@ -6,7 +6,6 @@ import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http'
 import { Agent, createServer, request as httpsRequest, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { selfSigned } from '../self-signed.ts';
 import { type KubeAccess, kubeconfigOf, readKubeconfig } from './kubeconfig.ts';
 
@@ -29,8 +28,8 @@ export class ApiProxy {
   /** In the order of their arrival. */
   readonly calls: ProxiedCall[] = [];
   decide: (call: ProxiedCall) => Fate = () => 'pass';
-  /** Before each call is passed on. */
-  delayMs = 0;
+  /** What each call waits for before it is passed on. */
+  delay: (call: ProxiedCall) => Promise<void> = async () => {};
   readonly kubeconfig: string;
   readonly #upstream: KubeAccess;
   readonly #token: string;
@@ -117,7 +116,7 @@ export class ApiProxy {
     const fate = this.decide(call);
     if (fate === 'cut') return void response.destroy();
     if (typeof fate === 'object') return answer(response, call, fate);
-    if (this.delayMs > 0) await sleep(this.delayMs);
+    await this.delay(call);
     await this.#pass({ request, response, call, losesAnswer: fate === 'lose-answer' });
   }
 

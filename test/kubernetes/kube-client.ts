@@ -157,19 +157,21 @@ export class KubeClient {
     { body, type = 'application/json', stop }: { body?: unknown; type?: string; stop?: AbortSignal },
   ): Promise<IncomingMessage> {
     const { endpoint, user } = this.access;
+    const content = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const request: ClientRequest = (endpoint.startsWith('http:') ? httpRequest : httpsRequest)(`${endpoint}${path}`, {
       method,
       agent: this.#agent,
       headers: {
         accept: 'application/json',
         ...(user.token !== undefined && { authorization: `Bearer ${user.token}` }),
-        ...(body !== undefined && { 'content-type': type }),
+        // Node says no length by itself when it is a DELETE, and the next call on the connection would begin with this one's body.
+        ...(content !== undefined && { 'content-type': type, 'content-length': content.length }),
       },
       ...(stop !== undefined && { signal: stop }),
     });
     // One after the answer has begun ends the reading of it.
     request.on('error', () => {});
-    request.end(body === undefined ? undefined : JSON.stringify(body));
+    request.end(content);
     const [answer] = (await once(request, 'response')) as [IncomingMessage];
     return answer;
   }
