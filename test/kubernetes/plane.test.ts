@@ -163,7 +163,7 @@ kubernetesSuite('kubernetes', (kubernetes) => {
       await client.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: null } });
     });
     const drained = await runKubectl(kubernetes, 'drain', node, '--ignore-daemonsets', '--timeout=120s');
-    expect(drained).toMatchObject({ code: 0, stdout: expect.stringContaining(`node/${node} evicted`) as string });
+    expect(drained.code, drained.stderr).toBe(0);
     expect((await getNode(client, node)).spec.unschedulable).toBe(true);
     const left = (await podsOn(client, node)).filter(({ metadata }) => metadata.namespace === namespace);
     expect(left.map(({ metadata }) => metadata.labels?.['app'])).toEqual(['daemon']);

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { waitFor } from '../ha/wait-for.ts';
 import type { Pod } from './fake-kubelet.ts';
-import type { KubeAnswer, KubeClient, KubeObject } from './kube-client.ts';
+import { type KubeAnswer, type KubeClient, type KubeObject, KubeRefusal } from './kube-client.ts';
 
 /** Removed with all that is in it when the test has ended, which is not waited for. */
 export async function createNamespace(client: KubeClient): Promise<string> {
@@ -57,10 +57,16 @@ export async function createDaemonSet(client: KubeClient, workload: Workload): P
   });
 }
 
-/** One that nobody makes anew. */
+/** One that nobody makes anew. Tried again while older servers have no token for the new namespace's service account, as controllers do. */
 export async function createBarePod(client: KubeClient, workload: Workload): Promise<void> {
   const { namespace, name } = workload;
-  await client.create(`/api/v1/namespaces/${namespace}/pods`, { ...podTemplate(workload), metadata: { name } });
+  const path = `/api/v1/namespaces/${namespace}/pods`;
+  await waitFor(`the pod ${name}`, async () => {
+    const answer = await client.send('POST', path, { ...podTemplate(workload), metadata: { name } });
+    if (answer.status === 201) return true;
+    if (answer.status < 500) throw new KubeRefusal(`POST ${path}`, answer);
+    return undefined;
+  });
 }
 
 interface Budget {
