@@ -28,6 +28,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/toolchain/test-command.test.ts': 31,
   'test/cli/services.test.ts': 31,
   'test/attacks/backup.test.ts': 28,
+  'test/kubernetes/worker-machine.test.ts': 28,
   'test/attacks/foreign-store.test.ts': 27,
   'test/attacks/integrity-postgres.test.ts': 27,
   'test/ovs/ovs-switch.test.ts': 26,

@@ -30,6 +30,7 @@ const REQUIREMENTS: readonly Requirement[] = [
     ensure: 'ensureKubernetes',
     parts: ['kubernetes'],
   },
+  { name: 'sshd', installer: at('test/kubernetes/install-sshd.ts'), ensure: 'ensureSshd', parts: ['kubernetes'] },
 ];
 
 export interface RequirementOptions {

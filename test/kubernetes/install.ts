@@ -19,8 +19,9 @@ export type KubernetesFound =
 const CACHE = join(homedir(), '.cache/muster');
 const RECIPE = join(import.meta.dirname, 'build.sh');
 const SERVERS = ['kube-apiserver', 'kube-controller-manager', 'kube-scheduler'] as const;
+const SETPRIV: string = 'setpriv';
 /** What fetches, unpacks and starts them; compilers are fetched. */
-const TOOLS = ['apt-get', 'dpkg', 'dpkg-deb', 'tar', 'flock', 'sha256sum', 'openssl', 'setpriv', 'nice', 'bash'];
+const TOOLS = ['apt-get', 'dpkg', 'dpkg-deb', 'tar', 'flock', 'sha256sum', 'openssl', SETPRIV, 'nice', 'bash'];
 
 /** Sources, compiler and what it makes come to 3 GB, and are removed at the end. */
 const FREE_DISK_BYTES_MIN = 4 * 1024 ** 3;
@@ -86,7 +87,7 @@ async function build(
   stop: AbortSignal | undefined,
 ): Promise<string | undefined> {
   const command = ['nice', '-n', '10', 'bash', RECIPE, CACHE, key, ...programs];
-  const builder = spawn('setpriv', ['--pdeathsig', 'TERM', '--', ...command], {
+  const builder = spawn(SETPRIV, ['--pdeathsig', 'TERM', '--', ...command], {
     stdio: ['ignore', 'pipe', 'pipe'],
     // A process group of its own: a compiler does not end with the script that started it.
     detached: true,

@@ -163,7 +163,7 @@ kubernetesSuite('kubernetes', (kubernetes) => {
       await client.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: null } });
     });
     const drained = await runKubectl(kubernetes, 'drain', node, '--ignore-daemonsets', '--timeout=120s');
-    expect(drained.code, drained.stderr).toBe(0);
+    expect(drained).toMatchObject({ code: 0 });
     expect((await getNode(client, node)).spec.unschedulable).toBe(true);
     const left = (await podsOn(client, node)).filter(({ metadata }) => metadata.namespace === namespace);
     expect(left.map(({ metadata }) => metadata.labels?.['app'])).toEqual(['daemon']);
@@ -288,12 +288,12 @@ kubernetesSuite('kubernetes', (kubernetes) => {
 
     test('holds-a-call back until it may go on', async () => {
       const { proxy, through } = await throughProxy();
-      const { promise, resolve } = Promise.withResolvers<void>();
+      const { promise, resolve } = Promise.withResolvers<undefined>();
       proxy.delay = () => promise;
       const call = through.patch(nodePath(), { metadata: { labels: { held: 'yes' } } });
       await waitFor('the call', async () => proxy.calls.length === 1 || undefined);
       expect((await client.get(nodePath())).metadata.labels).not.toHaveProperty('held');
-      resolve();
+      resolve(undefined);
       expect((await call).metadata.labels).toHaveProperty('held', 'yes');
     });
 

@@ -14,6 +14,8 @@ import { kubeconfigOf } from './kubeconfig.ts';
 import { createAuthority, createSigningKey, issueCertificate } from './pki.ts';
 import { apiServerFlags, controllerManagerFlags, etcdFlags, type PlanePki, schedulerFlags } from './plane-flags.ts';
 
+const SETPRIV: string = 'setpriv';
+
 const START_TRIES_MAX = 2400;
 const RETRY_MS = 50;
 const LOG_CHARS_SHOWN = 3000;
@@ -131,7 +133,7 @@ class RunningPlane implements Plane {
     const output = openSync(this.#logFile(program), 'a');
     const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
     // It ends with this process even when that is killed.
-    const child = spawn('setpriv', ['--pdeathsig', 'KILL', '--', join(this.#binDir, program), ...args], {
+    const child = spawn(SETPRIV, ['--pdeathsig', 'KILL', '--', join(this.#binDir, program), ...args], {
       stdio: ['ignore', output, output],
       cwd: this.#folder,
       env: { PATH: process.env['PATH'], HOME: this.#folder },

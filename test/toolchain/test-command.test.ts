@@ -103,6 +103,7 @@ describe('a run', () => {
     await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
     await scratch.write('test/ovs/install.ts', installer('ensureOvs', "{ kind: 'ready' }"));
     await scratch.write('test/kubernetes/install.ts', installer('ensureKubernetes', "{ kind: 'ready' }"));
+    await scratch.write('test/kubernetes/install-sshd.ts', installer('ensureSshd', "{ kind: 'ready' }"));
   });
 
   afterEach(async () => {
