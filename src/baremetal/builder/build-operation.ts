@@ -192,8 +192,11 @@ function handleReserveAnswer(
 
 function codeOf(facts: TaskAnswer['facts']): string | undefined {
   const { code } = (facts?.['reason'] ?? {}) as { readonly code?: unknown };
-  return typeof code === 'string' ? code : undefined;
+  return typeof code === 'string' && CODE.test(code) ? code : undefined;
 }
+
+/** The code of a refusal. A manager may send anything, and the item keeps it. */
+const CODE = /^[a-z][a-z0-9-]{0,63}$/;
 
 /** Another try would get the same answer. */
 const FINAL_CODES: readonly string[] = ['no-match', 'addresses-exhausted', 'malformed-body', 'unknown-candidate'];

@@ -285,6 +285,16 @@ describe('a try that fails', () => {
     expect(world.instance('db')).toMatchObject({ state: 'active', attempts: [{ nth: 1 }] });
   });
 
+  test('an-answer-whose-code-is-no-code: it-is-not-kept, and-the-build-goes-on', async () => {
+    const world = await NodesWorld.of();
+    const operation = await world.create();
+    const reason = { code: 'x'.repeat(10_000) };
+    await world.answer('m1', world.task('m1', 'reserve'), { outcome: 'failed', facts: { reason } });
+    expect(world.item(operation, 'db')).toMatchObject({ reason: { why: 'reservation-failed' } });
+    await world.settle();
+    expect(world.instance('db')?.state).toBe('active');
+  });
+
   test('a-machine-that-is-not-cleaned-stays-out-of-service, and-the-build-goes-on', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1']);
     await world.arm({ op: 'deploy', outcome: 'failed' });

@@ -93,7 +93,7 @@ export class ManagerGateway {
     const { manager, by, submit } = caller;
     if (journal.fence === undefined) throw new NotHolder();
     const requestedAtMs = clock.nowMs();
-    const answered = await this.#acquireLease(manager, request.holder);
+    const { answered, wasHeld } = await this.#acquireLease(manager, request.holder);
     if (answered.kind === 'refused') return refuseCall(nameTaken(manager, answered.lease?.expiresInMs));
     const { lease } = answered;
     leases.note(manager, lease, requestedAtMs);
@@ -103,18 +103,23 @@ export class ManagerGateway {
       decide: (fleet) => registerManager(fleet, command),
     });
     if (outcome.kind === 'accepted') return this.#leaseReply(manager, lease);
-    await this.#releaseLease(manager, lease);
+    // A refused request changes nothing: a lease that was live before stays.
+    if (!wasHeld) await this.#releaseLease(manager, lease);
     return refuseCall(outcome.refusal);
   }
 
   /** The same process may have acquired it before: its answer was lost. */
-  async #acquireLease(manager: string, holder: string): Promise<LeaseAnswer> {
+  async #acquireLease(
+    manager: string,
+    holder: string,
+  ): Promise<{ readonly answered: LeaseAnswer; readonly wasHeld: boolean }> {
     const { store } = this.#options.journal;
     const request = this.#leaseRequest(manager, holder);
     const acquired = await store.acquireLease(request);
-    if (acquired.kind === 'held' || acquired.lease?.holder !== holder) return acquired;
+    if (acquired.kind === 'held' || acquired.lease?.holder !== holder) return { answered: acquired, wasHeld: false };
     const renewed = await store.renewLease({ ...request, epoch: acquired.lease.epoch });
-    return renewed.kind === 'held' ? renewed : store.acquireLease(request);
+    if (renewed.kind === 'held') return { answered: renewed, wasHeld: true };
+    return { answered: await store.acquireLease(request), wasHeld: false };
   }
 
   #leaseRequest(manager: string, holder: string) {

@@ -20,6 +20,12 @@ export function requestDiffers(instance: string): Refusal {
   return { kind: 'conflict', code: 'request-differs', message, facts: { instance } };
 }
 
+/** Its flavor says what the node of a build has to be: the manager that has the task asks for that. */
+export function buildOfManager(build: string): Refusal {
+  const message = `"${build}" is a build of the control plane: only the manager that it was given to asks for its node. Leave "build" out.`;
+  return { kind: 'forbidden', code: 'build-of-manager', message, field: '/build', facts: { build } };
+}
+
 export function managerNotRegistered(manager: string): Refusal {
   const message = `There is no manager "${manager}" to act on the node. Start it with "muster manager --name ${manager}", or name one of "muster baremetal managers list".`;
   return { kind: 'conflict', code: 'manager-not-registered', message, field: '/manager', facts: { manager } };

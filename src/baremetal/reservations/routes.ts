@@ -36,7 +36,7 @@ import {
 import { NODE, RESERVATION_STATES, type InventoryName, type Reservation } from '../model.ts';
 import { NODE_REPRESENTATION } from '../representations.ts';
 import { reservationId, type StoredReservation } from './documents.ts';
-import { malformedReservation } from './refusals.ts';
+import { buildOfManager, malformedReservation } from './refusals.ts';
 import { releaseReservation } from './release.ts';
 import { RESERVATION_REPRESENTATION } from './representation.ts';
 import { reserveNode, type ClaimMode, type ReserveAnswer, type ReserveNode } from './reserve.ts';
@@ -161,6 +161,7 @@ function validateCall({ body, caller }: ReserveCall): ReservationRequest | Refus
   if (!('requirements' in request)) return malformedReservation(request);
   if (caller.manager !== undefined && caller.manager !== request.manager)
     return otherManager(caller.manager, request.manager);
+  if (request.build !== undefined && caller.manager === undefined) return buildOfManager(request.build);
   return denyOtherProject(caller, request.project) ?? request;
 }
 
@@ -224,7 +225,7 @@ const releaseRoute = write({
       why: `release the reservation of ${instance}`,
       decide: (fleet) => {
         const stored = findVisible(fleet, RESERVATION_REPRESENTATION, { caller, id: instance });
-        const denied = denyOtherManager(fleet, caller, stored);
+        const denied = denyFormerManager(fleet, caller, stored);
         if (denied !== undefined) return refusalAnswer(denied);
         return releaseReservation(fleet, stored, command);
       },
@@ -243,7 +244,23 @@ function denyOtherManager(
   stored: StoredReservation | undefined,
 ): Refusal | undefined {
   if (manager === undefined || stored === undefined) return undefined;
-  const { node, manager: requester } = stored.doc;
+  const present = managerOf(fleet, stored);
+  return [stored.doc.manager, present].includes(manager) ? undefined : otherManager(manager, present);
+}
+
+/** Whoever asked for a node that another manager has by now has nothing more to say about it. */
+function denyFormerManager(
+  fleet: FleetReader,
+  { manager }: Caller,
+  stored: StoredReservation | undefined,
+): Refusal | undefined {
+  if (manager === undefined || stored === undefined) return undefined;
+  const present = managerOf(fleet, stored);
+  return manager === present ? undefined : otherManager(manager, present);
+}
+
+/** The manager of its node; before there is one, the one that asked for it. */
+function managerOf(fleet: FleetReader, { doc: { node, manager } }: StoredReservation): string {
   const present = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node))?.doc.manager;
-  return [requester, present].includes(manager) ? undefined : otherManager(manager, present ?? requester);
+  return present ?? manager;
 }

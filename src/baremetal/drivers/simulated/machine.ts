@@ -2,7 +2,7 @@
 // nothing. Work that takes time is over by the clock: nothing has to run for it.
 import type { Reason } from '../../../fleet/index.ts';
 import type { MachineAction, MachineCall, MachineOutcome, MachineStatus } from '../inventory.ts';
-import type { Machine, MachineFault } from './model.ts';
+import { PORTS_MAX, type Machine, type MachineFault } from './model.ts';
 import type { SimulatedInventorySettings } from './settings.ts';
 
 /** One that nobody called yet. */
@@ -132,16 +132,20 @@ function connect(
 ): CallResult {
   if (fault?.outcome === 'failed') return failWith(machine, { code: 'connect-failed', node });
   const ports = action === 'connect' ? portsOf(args['ports']) : [];
+  if (ports === undefined) return failWith(machine, { code: 'connect-failed', node });
   if (ports.join() === machine.ports.join()) return { machine, outcome: { kind: 'already' } };
   return apply({ ...machine, ports }, fault?.delayMs ?? 0);
 }
 
-/** `port-1:3`: the port, and the serial of its binding. */
-function portsOf(ports: unknown): string[] {
-  const listed = Array.isArray(ports)
-    ? (ports as readonly { readonly port?: unknown; readonly serial?: unknown }[])
-    : [];
-  return listed.map(({ port, serial }) => `${String(port)}:${String(serial)}`);
+/** `port-1:3`: the port, and the serial of its binding; undefined for what names no ports, or more than a machine has. */
+function portsOf(ports: unknown): string[] | undefined {
+  if (ports === undefined) return [];
+  if (!Array.isArray(ports) || ports.length > PORTS_MAX || !ports.every(isPort)) return undefined;
+  return ports.map(({ port, serial }) => `${port}:${String(serial)}`);
+}
+
+function isPort(value: unknown): value is { readonly port: string; readonly serial?: unknown } {
+  return typeof value === 'object' && value !== null && 'port' in value && typeof value.port === 'string';
 }
 
 function apply(machine: Machine, takesMs?: number): CallResult {

@@ -7,6 +7,9 @@ const CLOSED = { additionalProperties: false };
 
 export const MACHINE_STATES = ['empty', 'deploying', 'deployed', 'cleaning', 'failed'] as const;
 
+/** As many as a machine can be connected by. */
+export const PORTS_MAX = 64;
+
 const MACHINE_SCHEMA = Type.Object(
   {
     /** The highest that it was called under. */
@@ -21,7 +24,7 @@ const MACHINE_SCHEMA = Type.Object(
     power: Type.Enum(['on', 'off']),
     image: Type.Optional(Type.String()),
     /** The ports that it is connected by, each with the serial of its binding. */
-    ports: Type.Array(Type.String(), { maxItems: 64 }),
+    ports: Type.Array(Type.String(), { maxItems: PORTS_MAX }),
     /** The task by which it was rebooted last: the same one does it once. */
     rebootedFor: Type.Optional(Type.String()),
   },
