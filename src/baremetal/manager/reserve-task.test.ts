@@ -72,7 +72,7 @@ test.each<[string, readonly Said[], unknown, number]>([
   expect(requests).toEqual(Array.from({ length: calls }, () => ({ instance_uuid: 'i1', manager: 'm1' })));
 });
 
-test('overload is waited for as long as it says, and costs no attempt', async () => {
+test('baremetal-35: overload is waited for as long as it says, and costs no attempt', async () => {
   const busy = new LinkDown('503', { retryAfterMs: 7000 });
   const { result, tookMs } = await reserve([busy, busy, state('active')]);
   expect([result, tookMs]).toEqual([{ outcome: 'done' }, 14_000]);

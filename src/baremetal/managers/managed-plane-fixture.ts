@@ -91,7 +91,18 @@ export interface PlaneServer {
   stop(): Promise<void>;
 }
 
+interface PlaneProgram {
+  readonly newRegistry: () => Registry;
+  readonly kinds: ReadonlyMap<string, OperationKind>;
+}
+
+const OWN_PROGRAM: PlaneProgram = {
+  newRegistry: () => new Registry(MODELS),
+  kinds: new Map([workKind, managerDrainKind, managerRebalanceKind].map((kind) => [kind.name, kind])),
+};
+
 export class ManagedPlane {
+  readonly #program: PlaneProgram;
   readonly clock = new VirtualClock();
   readonly violations: string[] = [];
   /** Managers that were declared lost, one after the other. */
@@ -99,8 +110,16 @@ export class ManagedPlane {
   /** By address. Take one out to cut the links to it. */
   readonly reachable = new Map<string, PlaneServer>();
   readonly #disk = new MemoryDisk({ journalId: 'plane', nowMs: () => this.clock.nowMs() });
-  readonly kinds = new Map([workKind, managerDrainKind, managerRebalanceKind].map((kind) => [kind.name, kind]));
   #ids = 0;
+
+  /** The models and kinds of these tests, or those of a whole program. */
+  constructor(program: PlaneProgram = OWN_PROGRAM) {
+    this.#program = program;
+  }
+
+  get kinds(): ReadonlyMap<string, OperationKind> {
+    return this.#program.kinds;
+  }
 
   #noteLoss(manager: Manager | undefined): void {
     if (manager?.state !== 'lost') return;
@@ -119,7 +138,7 @@ export class ManagedPlane {
     const { clock } = this;
     const ids = { next: (prefix: string) => this.id(prefix), secret: () => this.id('secret') };
     const store: Store = new MemoryStore(this.#disk);
-    const journal = new Journal({ store, registry: new Registry(MODELS), clock, ids });
+    const journal = new Journal({ store, registry: this.#program.newRegistry(), clock, ids });
     journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants)
         for (const broken of invariant.check(journal.fleet, applied))

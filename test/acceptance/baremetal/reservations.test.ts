@@ -1,6 +1,7 @@
 // What is promised of reservations, over HTTP on a whole server: which node, why none, races, releases. Named after docs/acceptance.md.
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Node } from '../../../src/baremetal/index.ts';
+import { NODE, type Node } from '../../../src/baremetal/index.ts';
+import { putNode } from '../../../src/baremetal/nodes-fixture.ts';
 import { ReservationsPlane, type Answered } from './reservations-fixture.ts';
 
 let plane: ReservationsPlane;
@@ -231,6 +232,37 @@ describe('claims that are asked outside', () => {
     expect(['n1', 'n2'].filter((id) => plane.node(id)?.instance !== undefined)).toEqual([body['node']]);
   }, 20_000);
 });
+
+test('baremetal-32: 200 requests at once on 10^5 nodes: each gets a node, and none is given twice', async () => {
+  plane = await ReservationsPlane.start();
+  await plane.keepLease();
+  const { server } = plane;
+  const idOfNode = (nth: number): string => `n${String(nth).padStart(6, '0')}`;
+  for (let slice = 0; slice < 20; slice += 1) {
+    const nodes = Array.from({ length: 5000 }, (_, at) =>
+      putNode(idOfNode(slice * 5000 + at), { resourceClass: `class-${at % 20}` }),
+    );
+    await server.commit(...nodes);
+  }
+  expect(server.journal.fleet.count(NODE)).toBe(100_000);
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, nth) =>
+      plane.reserve({ instance_uuid: `i-${nth}`, extra_specs: { [`resources:CUSTOM_CLASS_${nth % 20}`]: '1' } }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  expect(new Set(answers.map(nodeIn)).size).toBe(200);
+  for (const [nth, { body }] of answers.entries())
+    expect(plane.node(body['node'] as string)).toMatchObject({
+      instance: `i-${nth}`,
+      resourceClass: `class-${nth % 20}`,
+      epoch: 1,
+    });
+  expect((await plane.ask(plane.operator, { url: '/capacity' })).body).toMatchObject({
+    total: 100_000,
+    buckets: { free: 99_800, reserved: 200 },
+  });
+}, 120_000);
 
 test('baremetal-13: a node of another project', async () => {
   await start({ n1: { owner: 'acme' }, n2: { owner: 'other', lessee: 'acme', memoryMiB: 10 ** 6 } });
