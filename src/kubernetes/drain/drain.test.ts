@@ -1,0 +1,291 @@
+// Drains, removals and returns of workers, on a simulated cluster.
+import { describe, expect, test } from 'vitest';
+import { WorkersWorld, simulatedNode, workload } from '../workers-fixture.ts';
+
+const WEB = workload('web', { replicas: 4, minAvailable: 3 });
+
+describe('a drain', () => {
+  test('evicts-within-the-budget, and leaves the workers cordoned', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], WEB);
+    expect(world.podsOn('a')).toHaveLength(2);
+    const operation = await world.drain(['a']);
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(world.podsOn('a')).toEqual([]);
+    expect(world.worker('a')).toMatchObject({
+      state: 'drained',
+      cordon: { wasUnschedulable: false, isConfirmed: true },
+    });
+    expect(world.worker('a')).not.toHaveProperty('work');
+    expect(world.isCordoned('a')).toBe(true);
+    expect(world.report('a')).toBeUndefined();
+    expect(world.violations).toEqual([]);
+  });
+
+  test('cordons-all-before-the-first-eviction', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 6 }));
+    await world.runOperation(await world.drain(['a', 'b']));
+    const effects = world.effects();
+    const firstEviction = effects.findIndex((effect) => effect.startsWith('evict'));
+    expect(effects.slice(0, firstEviction).map((effect) => effect.slice(0, 10))).toEqual(['markNode a', 'markNode b']);
+    expect(effects.filter((effect) => effect.startsWith('evict'))).toHaveLength(4);
+    expect(world.podsOn('c')).toHaveLength(6);
+  });
+
+  test('a-budget-is-waited-for, named in the reason and in the report', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], workload('web', { replicas: 2, minAvailable: 2 }));
+    const operation = await world.drain(['a']);
+    await world.ticks(10);
+    expect(world.item(operation, 'edge.a')).toMatchObject({
+      state: 'waiting',
+      step: 'evict',
+      reason: { code: 'budget-blocks', worker: 'edge.a', pod: 'default/web-0', budget: 'web', left: 1 },
+    });
+    expect(world.report('a')).toMatchObject({
+      left: 1,
+      blockers: [{ node: 'a', namespace: 'default', pod: 'web-0', reason: 'budget', budget: 'web' }],
+    });
+    world.cluster.objects.workloads.put('web', workload('web', { replicas: 3, minAvailable: 2, nextPod: 2 }));
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(world.violations).toEqual([]);
+  });
+
+  test('a-budget-that-never-gives-way-fails-at-the-deadline: cordons stay, and a retry drains the same workers', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], workload('web', { replicas: 2, minAvailable: 2 }));
+    const operation = await world.drain(['a']);
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.operationDoc(operation)?.reason).toMatchObject({
+      failedFor: 'deadline-passed',
+      waitedFor: 'budget-blocks',
+    });
+    expect(world.nowMs - (world.operationDoc(operation)?.createdAtMs ?? 0)).toBeGreaterThan(300_000);
+    expect(world.worker('a')).toMatchObject({ state: 'draining', work: { operation } });
+    expect(world.isCordoned('a')).toBe(true);
+    world.cluster.objects.workloads.put('web', workload('web', { replicas: 2, minAvailable: 1, nextPod: 2 }));
+    await world.retry(operation);
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(world.worker('a')).toMatchObject({ state: 'drained', cordon: { wasUnschedulable: false } });
+    expect(world.violations).toEqual([]);
+  });
+
+  test.each([
+    ['a bare pod', { ownerKind: 'none' }, 'bare'],
+    ['a pod with a local volume', { hasLocalVolume: true }, 'local-volume'],
+    ['a pod under two budgets', { minAvailable: 0, hasSecondBudget: true }, 'two-budgets'],
+  ] as const)('%s-ends-it-before-any-eviction, on all its nodes', async (_, facts, why) => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3 }));
+    world.cluster.objects.workloads.put('odd', workload('odd', { replicas: 0, ...facts }));
+    const pod = {
+      cluster: 'edge',
+      namespace: 'default',
+      name: 'odd-0',
+      uid: 'u',
+      workload: 'odd',
+      node: 'b',
+      readyAtMs: 0,
+    };
+    world.cluster.objects.pods.put('default.odd-0', pod);
+    const operation = await world.drain(['a', 'b']);
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.item(operation, 'edge.b')?.reason).toMatchObject({ code: 'drain-blocked', pod: 'default/odd-0', why });
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'other-worker-failed', other: 'edge.b' });
+    expect(world.effects().filter((effect) => effect.startsWith('evict'))).toEqual([]);
+    expect([world.isCordoned('a'), world.isCordoned('b')]).toEqual([true, true]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('an-operators-own-cordon-stays, when the worker is given back', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], WEB);
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { isUnschedulable: true }));
+    await world.runOperation(await world.drain(['a']));
+    expect(await world.runOperation(await world.giveBack(['a']))).toBe('succeeded');
+    expect(world.cluster.look().readNode('a')).toMatchObject({
+      isUnschedulable: true,
+      isExcludedFromLoadBalancers: false,
+    });
+    expect(world.worker('a')).toMatchObject({ state: 'in-service' });
+    expect(world.worker('a')).not.toHaveProperty('cordon');
+    expect(world.violations).toEqual([]);
+  });
+
+  test('an-operator-who-uncordons-ends-it: nothing is evicted any more', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], workload('web', { replicas: 2, minAvailable: 2 }));
+    const operation = await world.drain(['a']);
+    await world.ticks(6);
+    const before = world.effects().length;
+    world.cluster.look().markNode({ name: 'a', uid: 'uid-a' }, { isUnschedulable: false });
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'node-uncordoned' });
+    expect(world.effects()).toHaveLength(before);
+  });
+
+  test('a-cancel-gives-every-victim-back', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3, minAvailable: 3 }));
+    const operation = await world.drain(['a', 'b']);
+    await world.ticks(6);
+    await world.cancel(operation);
+    await world.ticks(10);
+    expect(world.operationDoc(operation)?.state).toBe('cancelled');
+    expect([world.isCordoned('a'), world.isCordoned('b')]).toEqual([false, false]);
+    expect(world.worker('a')).toMatchObject({ state: 'in-service' });
+    expect(world.violations).toEqual([]);
+  });
+
+  test('an-api-that-is-away-is-waited-for; three errors of the server in a row are not', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], WEB);
+    world.cluster.fault = () => 'unreachable';
+    const operation = await world.drain(['a']);
+    await world.ticks(30);
+    expect(world.item(operation, 'edge.a')).toMatchObject({
+      state: 'waiting',
+      reason: { code: 'cluster-unreachable' },
+    });
+    world.cluster.fault = () => undefined;
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    await world.runOperation(await world.giveBack(['a']));
+    world.cluster.fault = (call) => (call === 'evict' ? { status: 500 } : undefined);
+    const second = await world.drain(['b']);
+    expect(await world.runOperation(second)).toBe('failed');
+    expect(world.item(second, 'edge.b')?.reason).toMatchObject({ code: 'cluster-refused', tries: 3 });
+  });
+
+  test('on-an-unreachable-node-pods-get-a-second, and are not waited for', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], workload('web', { replicas: 2 }));
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { renewedAtMs: world.nowMs - 60_000 }));
+    const operation = await world.drain(['a']);
+    expect(await world.runOperation(operation, 20)).toBe('succeeded');
+    expect(world.podsOn('a')).toEqual(['web-0']);
+  });
+
+  test('another-node-of-the-same-name-is-not-touched', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], WEB);
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { uid: 'another' }));
+    const operation = await world.drain(['a']);
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'node-replaced' });
+    expect(world.effects()).toEqual([]);
+  });
+
+  test('a-kill-at-any-moment-costs-only-time: the same victims, evicted once', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], WEB);
+    const operation = await world.drain(['a', 'b']);
+    for (let nth = 0; nth < 40 && world.operationDoc(operation)?.finishedAtMs === undefined; nth += 1) {
+      await world.tick();
+      await world.restart();
+    }
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    const evicted = world.effects().filter((effect) => effect.startsWith('evict'));
+    expect(new Set(evicted).size).toBe(evicted.length);
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('a removal', () => {
+  test('drains-all, then takes out nodes, then instances', async () => {
+    const world = await WorkersWorld.of(['web-1', 'web-2', 'c'], workload('web', { replicas: 6, minAvailable: 4 }));
+    await world.build('web-1');
+    await world.build('web-2');
+    const operation = await world.remove(['web-1', 'web-2']);
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(
+      world.cluster
+        .look()
+        .listNodes()
+        .map(({ name }) => name),
+    ).toEqual(['c']);
+    expect([world.hasInstance('web-1'), world.hasInstance('web-2')]).toEqual([false, false]);
+    expect(world.worker('web-1')).toBeUndefined();
+    const effects = world.effects().map((effect) => effect.split(' ')[0]);
+    expect(effects.lastIndexOf('evict')).toBeLessThan(effects.indexOf('deleteNode'));
+    expect(world.podsOn('c')).toHaveLength(6);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('removes-nothing-while-one-is-blocked', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3, minAvailable: 3 }));
+    const operation = await world.remove(['a', 'b']);
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.cluster.look().listNodes()).toHaveLength(3);
+    expect(world.effects().filter((effect) => effect.startsWith('deleteNode'))).toEqual([]);
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'deadline-passed' });
+  });
+
+  test('deletes-a-node-without-pods, and one that is gone is no failure', async () => {
+    const world = await WorkersWorld.of(['a', 'b']);
+    world.cluster.objects.nodes.remove('b');
+    expect(await world.runOperation(await world.remove(['a', 'b']))).toBe('succeeded');
+    expect(world.cluster.look().listNodes()).toEqual([]);
+    expect([world.worker('a'), world.worker('b')]).toEqual([undefined, undefined]);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('a-node-that-comes-back-is-deleted-again', async () => {
+    const world = await WorkersWorld.of(['a', 'b']);
+    await world.build('a');
+    const operation = await world.remove(['a']);
+    for (let nth = 0; nth < 60 && world.item(operation, 'edge.a')?.step !== 'await-instance'; nth += 1)
+      await world.tick();
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { uid: 'came-back' }));
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(world.cluster.look().readNode('a')).toBeUndefined();
+  });
+
+  test('waits-a-minute-for-volumes, and no longer', async () => {
+    const world = await WorkersWorld.of(['a', 'b']);
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { attachedVolumes: 2 }));
+    const operation = await world.remove(['a']);
+    await world.ticks(10);
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'volumes-attached', attached: 2 });
+    const before = world.nowMs;
+    expect(await world.runOperation(operation)).toBe('succeeded');
+    expect(world.nowMs - before).toBeGreaterThan(45_000);
+    expect(world.nowMs - before).toBeLessThan(75_000);
+  });
+
+  test('cancelled-while-it-drains: every worker is given back, and nothing is removed', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3, minAvailable: 3 }));
+    const operation = await world.remove(['a', 'b']);
+    await world.ticks(6);
+    await world.cancel(operation);
+    await world.ticks(10);
+    expect(world.operationDoc(operation)?.state).toBe('cancelled');
+    expect(world.worker('a')).toMatchObject({ state: 'in-service' });
+    expect([world.isCordoned('a'), world.isCordoned('b')]).toEqual([false, false]);
+    expect(world.violations).toEqual([]);
+  });
+});
+
+describe('requests for workers', () => {
+  test('by-number: unhealthy ones first, then the newest', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c', 'd']);
+    await world.put(
+      ...(['a', 'b', 'c', 'd'] as const).map((node, nth) => {
+        const doc = world.worker(node);
+        if (doc === undefined) throw new Error('gone');
+        const readiness = node === 'b' ? 'not-ready' : 'ready';
+        return { kind: 'worker', id: `edge.${node}`, doc: { ...doc, createdAtMs: nth, readiness } };
+      }),
+    );
+    const operation = await world.drain([], { workers: { count: 2 } });
+    expect(world.worker('b')?.work).toMatchObject({ operation });
+    expect(world.worker('d')?.work).toMatchObject({ operation });
+    expect(await world.refuseDrain({ workers: { count: 3 } })).toMatchObject({ code: 'too-few-workers' });
+  });
+
+  test('that-are-under-way-are-answered-again; others of busy workers are refused', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3, minAvailable: 3 }));
+    const operation = await world.drain(['a']);
+    expect(await world.drain(['a'])).toBe(operation);
+    expect(await world.refuseDrain({ workers: { nodes: ['a', 'b'] } })).toMatchObject({ code: 'worker-busy' });
+  });
+
+  test.each([
+    [{ workers: { nodes: ['x'] } }, 'unknown-worker'],
+    [{ workers: { nodes: ['a', 'a'] } }, 'duplicate-worker'],
+    [{ cluster: 'x', workers: { nodes: ['a'] } }, 'unknown-cluster'],
+  ])('%j is refused: %s', async (facts, code) => {
+    const world = await WorkersWorld.of(['a']);
+    const before = world.fleet.revision;
+    expect(await world.refuseDrain(facts)).toMatchObject({ code });
+    expect(world.fleet.revision).toBe(before);
+  });
+});

@@ -1,0 +1,76 @@
+// What the driver of nodes is given, and what it answers: data, so that an order can be recorded, repeated and compared.
+import type { Reason } from '../../fleet/index.ts';
+import type { ActionOutcome } from '../../operations/index.ts';
+import type { NodeMarks } from '../cluster-api/cluster-api.ts';
+import type { Blocker, DrainPolicy } from '../model.ts';
+
+export const NODES_DRIVER = 'kubernetes-nodes';
+
+interface OrderBase {
+  readonly cluster: string;
+  readonly node: string;
+}
+
+/** Of the Node with this UID; of whichever has the name where there is none. */
+interface OfNode extends OrderBase {
+  readonly uid?: string;
+}
+
+export type NodeOrder =
+  | ({ readonly op: 'inspect' } & OfNode)
+  | ({ readonly op: 'mark'; readonly marks: NodeMarks } & OfNode)
+  /** Looks what a drain would do, and evicts nothing. */
+  | ({ readonly op: 'check'; readonly policy: DrainPolicy } & OfNode)
+  /** One pass: looks, and asks for the evictions that the plan says. */
+  | ({ readonly op: 'evict'; readonly policy: DrainPolicy } & OfNode)
+  | ({ readonly op: 'count-volumes' } & OfNode)
+  | ({ readonly op: 'delete' } & OfNode)
+  /** Deletes a Node that came back after its deletion, whatever its UID. */
+  | ({ readonly op: 'confirm-deleted' } & OrderBase);
+
+/** What a look at a node found. */
+export interface NodeProgress {
+  /** Pods that have to leave and are there still. */
+  readonly left: number;
+  readonly terminating: number;
+  readonly blockers: readonly Blocker[];
+  readonly moreBlockers: number;
+  /** Whether one of the blockers is of those that no waiting cures, named or not. */
+  readonly isBlockedForGood: boolean;
+}
+
+export type NodeResult =
+  /** There is no such Node, or another has its name. */
+  | { readonly kind: 'no-node' }
+  | { readonly kind: 'replaced'; readonly uid: string }
+  | {
+      readonly kind: 'node';
+      readonly uid: string;
+      readonly isUnschedulable: boolean;
+      readonly isExcludedFromLoadBalancers: boolean;
+      readonly progress?: NodeProgress;
+    }
+  | { readonly kind: 'volumes'; readonly attached: number }
+  | { readonly kind: 'deleted' }
+  | { readonly kind: 'trouble'; readonly trouble: NodeTrouble; readonly reason: Reason };
+
+/** `away`: it may answer later. `server-error`: it may, but not for long. `refused`: it will not. */
+export type NodeTrouble = 'away' | 'server-error' | 'refused';
+
+export function toActionOutcome(result: NodeResult): ActionOutcome {
+  if (result.kind === 'trouble') {
+    const { trouble, reason } = result;
+    return { kind: 'failed', reason: { ...reason, trouble } };
+  }
+  return { kind: 'applied', facts: { result } };
+}
+
+export function readNodeResult(outcome: ActionOutcome): NodeResult {
+  if (outcome.kind === 'stale') throw new Error('an order about a node is not refused by its lease epoch');
+  if (outcome.kind === 'failed') {
+    const { trouble, ...reason } = outcome.reason;
+    // The engine's own word for a call that was not answered before the deadline: what the item waits for is known already.
+    return { kind: 'trouble', trouble: (trouble as NodeTrouble | undefined) ?? 'away', reason };
+  }
+  return outcome.facts?.['result'] as NodeResult;
+}

@@ -1,0 +1,188 @@
+// The driver `kubernetes-nodes`: carries out one order at the API of a cluster, in one pass, and says what it found. It never waits for a pod, never deletes one,
+// remembers nothing between passes, and evicts only what the plan of this very look says.
+import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
+import {
+  ClusterRefused,
+  ClusterUnreachable,
+  type CallOptions,
+  type ClusterApi,
+  type ClusterNode,
+  type EvictionAnswer,
+} from '../cluster-api/cluster-api.ts';
+import { BLOCKERS_MAX, type Blocker } from '../model.ts';
+import { toActionOutcome, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
+import { blockersOf, countLeft, planDrain, type DrainPlan, type PlannedPod } from './plan.ts';
+
+/** The APIs of the clusters that are registered. */
+export interface ClusterApis {
+  /** Undefined when there is no such cluster; rejects when this server cannot get at its credentials. */
+  apiOf(cluster: string): Promise<ClusterApi | undefined>;
+}
+
+/** Evictions that are asked for at the same time: an API server refuses callers that come with hundreds. */
+const EVICTIONS_AT_ONCE = 10;
+
+export class NodesDriver implements Driver {
+  readonly maxConcurrent = 32;
+  readonly #apis: ClusterApis;
+
+  constructor(apis: ClusterApis) {
+    this.#apis = apis;
+  }
+
+  async carryOut({ args }: Action, { signal }: ActionFence): Promise<ActionOutcome> {
+    const order = args as unknown as NodeOrder;
+    try {
+      const api = await this.#apis.apiOf(order.cluster);
+      if (api === undefined) return toActionOutcome(troubleOf('refused', order, 'unknown-cluster'));
+      return toActionOutcome(await carryOutOrder(api, order, { signal }));
+    } catch (error) {
+      return toActionOutcome(explainError(order, error));
+    }
+  }
+}
+
+function explainError(order: NodeOrder, error: unknown): NodeResult {
+  if (error instanceof ClusterUnreachable) return troubleOf('away', order, error.code, error.message);
+  if (!(error instanceof ClusterRefused)) throw error;
+  return troubleOf(error.retryable ? 'server-error' : 'refused', order, error.code, error.message);
+}
+
+function troubleOf(
+  trouble: 'away' | 'server-error' | 'refused',
+  { cluster, node }: NodeOrder,
+  code: string,
+  text = '',
+): NodeResult {
+  const TEXT_MAX = 300;
+  const shown = text === '' ? {} : { text: text.slice(0, TEXT_MAX) };
+  return { kind: 'trouble', trouble, reason: { code, cluster, node, ...shown } };
+}
+
+async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: CallOptions): Promise<NodeResult> {
+  switch (order.op) {
+    case 'inspect':
+      return describeNode(await api.readNode(order.node, how), order.uid);
+    case 'mark':
+      return markNode(api, order, how);
+    case 'check':
+    case 'evict':
+      return drainPass(api, order, how);
+    case 'count-volumes': {
+      const attached = await api.countVolumeAttachments(order.node, how);
+      return { kind: 'volumes', attached: attached === 'unknown' ? 0 : attached };
+    }
+    case 'delete':
+      return deleteNode(api, order, how);
+    case 'confirm-deleted': {
+      const node = await api.readNode(order.node, how);
+      if (node !== undefined) await api.deleteNode(node, how);
+      return { kind: 'deleted' };
+    }
+  }
+}
+
+function describeNode(node: ClusterNode | undefined, expected: string | undefined): NodeResult {
+  if (node === undefined) return { kind: 'no-node' };
+  const { uid, isUnschedulable, isExcludedFromLoadBalancers } = node;
+  if (expected !== undefined && expected !== uid) return { kind: 'replaced', uid };
+  return { kind: 'node', uid, isUnschedulable, isExcludedFromLoadBalancers };
+}
+
+/** What it answers was read back after the change. */
+async function markNode(
+  api: ClusterApi,
+  { node: name, uid, marks }: Extract<NodeOrder, { op: 'mark' }>,
+  how: CallOptions,
+): Promise<NodeResult> {
+  const before = await api.readNode(name, how);
+  const found = describeNode(before, uid);
+  if (before === undefined || found.kind !== 'node') return found;
+  await api.markNode(before, marks, how);
+  return describeNode(await api.readNode(name, how), before.uid);
+}
+
+async function deleteNode(
+  api: ClusterApi,
+  { node: name, uid }: Extract<NodeOrder, { op: 'delete' }>,
+  how: CallOptions,
+): Promise<NodeResult> {
+  const node = uid === undefined ? await api.readNode(name, how) : { name, uid };
+  if (node !== undefined) await api.deleteNode(node, how);
+  return { kind: 'deleted' };
+}
+
+async function drainPass(
+  api: ClusterApi,
+  { op, node: name, uid, policy }: Extract<NodeOrder, { op: 'check' | 'evict' }>,
+  how: CallOptions,
+): Promise<NodeResult> {
+  const contents = await api.readContents(name, how);
+  const found = describeNode(contents.node, uid);
+  if (found.kind !== 'node') return found;
+  const plan = planDrain(name, contents, policy);
+  const known = blockersOf(plan);
+  // Pods may be placed on it again: whatever is evicted might come back here.
+  const mayEvict = op === 'evict' && found.isUnschedulable && !known.some(isPermanent);
+  const { accepted, refused } = mayEvict ? await evictPlanned(api, plan, how) : NOTHING_EVICTED;
+  return { ...found, progress: summarizeProgress(plan, [...known, ...refused], accepted) };
+}
+
+function isPermanent({ reason }: Blocker): boolean {
+  return reason !== 'budget';
+}
+
+interface Evictions {
+  readonly accepted: number;
+  readonly refused: readonly Blocker[];
+}
+
+const NOTHING_EVICTED: Evictions = { accepted: 0, refused: [] };
+
+async function evictPlanned(api: ClusterApi, { node, pods }: DrainPlan, how: CallOptions): Promise<Evictions> {
+  const refused: Blocker[] = [];
+  let accepted = 0;
+  const due = pods.filter(({ fate }) => fate.kind === 'evict');
+  const evictNext = async (): Promise<void> => {
+    for (let next = due.shift(); next !== undefined; next = due.shift()) {
+      how.signal.throwIfAborted();
+      const blocker = blockerOf(node, next, await evictPod(api, next, how));
+      if (blocker === undefined) accepted += 1;
+      else refused.push(blocker);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(EVICTIONS_AT_ONCE, due.length) }, evictNext));
+  return { accepted, refused };
+}
+
+async function evictPod(api: ClusterApi, { pod, fate }: PlannedPod, how: CallOptions): Promise<EvictionAnswer> {
+  const { namespace, name, uid } = pod;
+  const graceSeconds = fate.kind === 'evict' ? fate.graceSeconds : undefined;
+  return api.evict({ namespace, name, uid, ...(graceSeconds !== undefined && { graceSeconds }) }, how);
+}
+
+function blockerOf(node: string, { pod }: PlannedPod, answer: EvictionAnswer): Blocker | undefined {
+  const { namespace, name } = pod;
+  switch (answer.kind) {
+    case 'budget':
+      return {
+        ...{ node, namespace, pod: name, reason: 'budget' },
+        ...(answer.budget !== undefined && { budget: answer.budget }),
+      };
+    case 'two-budgets':
+      return { node, namespace, pod: name, reason: 'two-budgets' };
+    default:
+      return undefined;
+  }
+}
+
+/** As things stand after the evictions: what was accepted is on its way out. */
+function summarizeProgress(plan: DrainPlan, blockers: readonly Blocker[], accepted: number): NodeProgress {
+  return {
+    left: countLeft(plan),
+    terminating: plan.pods.filter(({ fate }) => fate.kind === 'terminating').length + accepted,
+    blockers: blockers.slice(0, BLOCKERS_MAX),
+    moreBlockers: Math.max(0, blockers.length - BLOCKERS_MAX),
+    isBlockedForGood: blockers.some(isPermanent),
+  };
+}

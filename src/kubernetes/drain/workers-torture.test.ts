@@ -1,0 +1,125 @@
+// The operations on workers on the torture kit: each step twice, failures and crashes at every port call, cancels at each step. However it goes, no budget is broken,
+// and cluster and journal agree at the end.
+import type { FleetReader } from '../../fleet/index.ts';
+import { torture } from '../../operations/torture.ts';
+import type { OperationId, OperationKind } from '../../operations/index.ts';
+import type { Decision } from '../../journal/index.ts';
+import { Builders, hostBuilder } from '../../instances/index.ts';
+import { MemoryCluster } from '../cluster-api/simulated/memory-cluster.ts';
+import { WORKER, WORKERS_BY_CLUSTER } from '../model.ts';
+import { drainWorkers, removeWorkers, returnWorkers } from '../workers/decide.ts';
+import { cluster, EDGE, simulatedNode, worker, workload, WORKER_MODELS } from '../workers-fixture.ts';
+import { workerDrain } from './drain-operation.ts';
+import { NODES_DRIVER } from './node-order.ts';
+import { NodesDriver } from './nodes-driver.ts';
+import { workerRemove } from './remove-operation.ts';
+import { workerReturn } from './return-operation.ts';
+
+const NODES = ['a', 'b'];
+const CORDON = { operation: 'op-0', atMs: 0, wasUnschedulable: false, wasExcluded: false, isConfirmed: true };
+
+interface Rack {
+  readonly name: string;
+  readonly kind: OperationKind;
+  readonly start: (fleet: FleetReader, operation: OperationId, nowMs: number) => Decision<unknown>;
+  readonly isCordoned?: boolean;
+  readonly wrong: (fleet: FleetReader, simulated: MemoryCluster) => readonly string[];
+}
+
+function register({ name, kind, start, isCordoned = false, wrong }: Rack): void {
+  let nowMs = 1_000_000;
+  let simulated = new MemoryCluster(EDGE, () => nowMs);
+  const facts = isCordoned ? ({ state: 'drained', cordon: CORDON } as const) : {};
+  torture({
+    name,
+    models: WORKER_MODELS,
+    kind,
+    drivers: () => {
+      nowMs = 1_000_000;
+      simulated = new MemoryCluster(EDGE, () => nowMs);
+      for (const node of [...NODES, 'c'])
+        simulated.objects.nodes.put(node, simulatedNode(node, { isUnschedulable: isCordoned && node !== 'c' }));
+      simulated.objects.workloads.put('web', workload('web', { replicas: 4, minAvailable: 3, startMs: 2000 }));
+      simulated.look();
+      return new Map([[NODES_DRIVER, new NodesDriver({ apiOf: async () => simulated })]]);
+    },
+    prepare: [cluster(), ...NODES.map((node) => worker(node, facts))],
+    start: (operation, atMs) => ({ by: 'test', decide: (fleet) => start(fleet, operation, atMs) }),
+    world: async (_journal, atMs) => {
+      nowMs = Math.max(nowMs, atMs);
+    },
+    wrongWhenDone: (fleet) => [...brokenOrders(simulated), ...wrong(fleet, simulated)],
+    wrongWhenCancelled: (fleet) => [...brokenOrders(simulated), ...heldVictims(fleet)],
+  });
+}
+
+/** Evictions before all were cordoned, and Nodes that went before the last eviction. */
+function brokenOrders({ calls }: MemoryCluster): string[] {
+  const firstEviction = calls.findIndex(({ call }) => call === 'evict');
+  const lastEviction = calls.findLastIndex(({ call }) => call === 'evict');
+  const firstDeletion = calls.findIndex(({ call }) => call === 'deleteNode');
+  const cordoned = new Set(
+    calls.slice(0, firstEviction).flatMap(({ call, node }) => (call === 'markNode' ? [node] : [])),
+  );
+  return [
+    ...(firstEviction >= 0 && cordoned.size < NODES.length
+      ? ['a pod was evicted before all victims were cordoned']
+      : []),
+    ...(firstDeletion >= 0 && firstDeletion < lastEviction ? ['a Node was deleted before the last eviction'] : []),
+  ];
+}
+
+/** What a cancelled operation began with a worker is taken back by another one, which is not played here. */
+function heldVictims(fleet: FleetReader): string[] {
+  return [...fleet.find(WORKERS_BY_CLUSTER, EDGE)].flatMap(({ id, doc }) => {
+    const isGivenBack = doc.cordon === undefined || doc.state === 'removing' || doc.work !== undefined;
+    return isGivenBack || doc.state === 'drained' ? [] : [`${id} is ${doc.state}`];
+  });
+}
+
+const request = (operation: OperationId, nowMs: number) => ({
+  ...{ cluster: EDGE, operation, by: 'ann', nowMs, workers: { nodes: NODES } },
+  policy: { deadlineMs: 24 * 3600 * 1000 },
+});
+
+register({
+  name: 'worker-drain',
+  kind: workerDrain,
+  start: (fleet, operation, nowMs) => drainWorkers(fleet, request(operation, nowMs)),
+  wrong: (fleet, simulated) =>
+    NODES.flatMap((node) => [
+      ...(simulated.look().readContents(node).pods.length > 0 ? [`${node} is not empty`] : []),
+      ...(simulated.look().readNode(node)?.isUnschedulable === true ? [] : [`${node} is not cordoned`]),
+      ...(stateOf(fleet, node) === 'drained' ? [] : [`${node} is ${stateOf(fleet, node)}`]),
+    ]),
+});
+
+register({
+  name: 'worker-remove',
+  kind: workerRemove(new Builders([hostBuilder])),
+  start: (fleet, operation, nowMs) => removeWorkers(fleet, request(operation, nowMs)),
+  wrong: (fleet, simulated) => [
+    ...simulated
+      .look()
+      .listNodes()
+      .flatMap(({ name }) => (NODES.includes(name) ? [`Node ${name} is there`] : [])),
+    ...NODES.flatMap((node) => (stateOf(fleet, node) === undefined ? [] : [`worker ${node} is there`])),
+  ],
+});
+
+register({
+  name: 'worker-return',
+  kind: workerReturn,
+  isCordoned: true,
+  start: (fleet, operation, nowMs) =>
+    returnWorkers(fleet, { cluster: EDGE, operation, by: 'ann', nowMs, nodes: NODES }),
+  wrong: (fleet, simulated) =>
+    NODES.flatMap((node) => [
+      ...(simulated.look().readNode(node)?.isUnschedulable === false ? [] : [`${node} is cordoned`]),
+      ...(stateOf(fleet, node) === 'in-service' ? [] : [`${node} is ${stateOf(fleet, node)}`]),
+    ]),
+});
+
+function stateOf(fleet: FleetReader, node: string): string | undefined {
+  return [...fleet.all(WORKER)].find(({ doc }) => doc.node === node)?.doc.state;
+}

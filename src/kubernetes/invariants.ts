@@ -1,0 +1,65 @@
+// What must never be untrue of clusters and workers.
+import { idOf, type Invariant } from '../fleet/index.ts';
+import {
+  CLUSTER,
+  CLUSTER_TRANSITIONS,
+  WORKER,
+  WORKER_TRANSITIONS,
+  WORKERS_BY_INSTANCE,
+  type Cluster,
+  type Worker,
+} from './model.ts';
+
+const legalTransitions: Invariant = {
+  name: 'never: a worker or a cluster takes a step that its table does not have',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (before === undefined || after === undefined) return [];
+      const tables: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+        [WORKER.name]: WORKER_TRANSITIONS,
+        [CLUSTER.name]: CLUSTER_TRANSITIONS,
+      };
+      const [from, to] = [(before.doc as Worker | Cluster).state, (after.doc as Worker | Cluster).state];
+      const table = tables[kind];
+      return table === undefined || table[from]?.includes(to) === true ? [] : [`${kind}/${after.id}: ${from} to ${to}`];
+    }),
+};
+
+const clusterOfEachWorker: Invariant = {
+  name: 'never: a worker is of a cluster that is not there',
+  check: (fleet, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      if (kind !== WORKER.name || after === undefined) return [];
+      const { cluster } = after.doc as Worker;
+      return fleet.get(CLUSTER, idOf(CLUSTER, cluster)) === undefined ? [`worker/${after.id} of ${cluster}`] : [];
+    }),
+};
+
+const oneWorkerPerInstance: Invariant = {
+  name: 'never: two workers are on one instance',
+  check: (fleet, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      const instance = kind === WORKER.name ? (after?.doc as Worker | undefined)?.instance : undefined;
+      if (instance === undefined || fleet.countOf(WORKERS_BY_INSTANCE, instance) <= 1) return [];
+      return [`instance ${instance}`];
+    }),
+};
+
+const cordonIsRemembered: Invariant = {
+  name: 'never: a worker that is drained, or is being, without what was there before its cordon; nor a cordon on one in service',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, after }) => {
+      if (kind !== WORKER.name || after === undefined) return [];
+      const { state, cordon } = after.doc as Worker;
+      const isWrong =
+        (state === 'draining' && cordon === undefined) || (state === 'in-service' && cordon !== undefined);
+      return isWrong ? [`worker/${after.id} is ${state}`] : [];
+    }),
+};
+
+export const KUBERNETES_INVARIANTS: readonly Invariant[] = [
+  legalTransitions,
+  clusterOfEachWorker,
+  oneWorkerPerInstance,
+  cordonIsRemembered,
+];

@@ -1,0 +1,184 @@
+// Decides on requests for workers that are there: drain them, remove them, give them back. The victims are fixed here, in the commit that accepts the request, and
+// all of a request are of one cluster. Repeating a request that is under way answers its operation.
+import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { newOperation, OPERATION, type OperationId } from '../../operations/index.ts';
+import { WORKER_DRAIN } from '../drain/drain-operation.ts';
+import { REMOVAL_MS, WORKER_REMOVE } from '../drain/remove-operation.ts';
+import { beginReturn, nameWorkers, WORKER_RETURN } from '../drain/return-operation.ts';
+import { CLUSTER, WORKER, type Cluster, type DrainPolicy, type WorkerState } from '../model.ts';
+import { isBusy } from './busy.ts';
+import { assignWork, type StoredWorker } from './transitions.ts';
+import { chooseVictims } from './victims.ts';
+
+/** More in one operation would make each of its steps look at as many. */
+export const WORKERS_AT_ONCE_MAX = 500;
+
+export interface WorkersRequest {
+  readonly cluster: string;
+  readonly operation: OperationId;
+  readonly by: string;
+  readonly why?: string | undefined;
+  readonly nowMs: number;
+}
+
+/** Workers by their Nodes' names, or a number of those that go first. */
+export type ChosenWorkers = { readonly nodes: readonly string[] } | { readonly count: number };
+
+export interface DrainRequest extends WorkersRequest {
+  readonly workers: ChosenWorkers;
+  /** What is not said is as the cluster has it. */
+  readonly policy?: Partial<DrainPolicy> | undefined;
+}
+
+export interface WorkersAnswer {
+  readonly operation: OperationId;
+  readonly workers: readonly string[];
+}
+
+export function drainWorkers(fleet: FleetReader, request: DrainRequest): Decision<WorkersAnswer> {
+  return beginDrain(fleet, request, { kind: WORKER_DRAIN, verb: 'drain', states: DRAINABLE, extraMs: 0 });
+}
+
+export function removeWorkers(fleet: FleetReader, request: DrainRequest): Decision<WorkersAnswer> {
+  return beginDrain(fleet, request, { kind: WORKER_REMOVE, verb: 'remove', states: REMOVABLE, extraMs: REMOVAL_MS });
+}
+
+const DRAINABLE: readonly WorkerState[] = ['in-service', 'draining', 'drained'];
+const REMOVABLE: readonly WorkerState[] = ['building', 'joining', 'in-service', 'draining', 'drained', 'removing'];
+const RETURNABLE: readonly WorkerState[] = ['draining', 'drained'];
+
+interface DrainVerb {
+  readonly kind: string;
+  readonly verb: string;
+  readonly states: readonly WorkerState[];
+  /** Beside the deadline of the drain itself. */
+  readonly extraMs: number;
+}
+
+function beginDrain(
+  fleet: FleetReader,
+  request: DrainRequest,
+  { kind, verb, states, extraMs }: DrainVerb,
+): Decision<WorkersAnswer> {
+  const found = resolveRequest(fleet, request, { kind, verb, states });
+  if ('code' in found) return refuse(found);
+  if ('underWay' in found) return accept([], found.underWay);
+  const { workers, cluster } = found;
+  const { operation, by, why, nowMs } = request;
+  const policy = { ...cluster.drainPolicy, ...request.policy };
+  const items = workers.map(({ id }) => ({ key: id, target: { kind: WORKER.name, id }, step: 'inspect' }));
+  const changes: Change[] = [
+    ...workers.map(({ id, doc }) => put(WORKER, id, assignWork(doc, { operation, policy, by, nowMs }))),
+    ...newOperation({
+      ...{ id: operation, kind, title: `${verb} ${nameWorkers(workers)}`, by, why },
+      ...{ site: cluster.site, project: cluster.project, nowMs, deadlineMs: policy.deadlineMs + extraMs, items },
+    }),
+  ];
+  return accept(changes, { operation, workers: workers.map(({ id }) => id) });
+}
+
+export function returnWorkers(
+  fleet: FleetReader,
+  request: WorkersRequest & { readonly nodes: readonly string[] },
+): Decision<WorkersAnswer> {
+  const { nodes, operation, by, why, nowMs } = request;
+  const how = { kind: WORKER_RETURN, verb: 'return', states: RETURNABLE };
+  const found = resolveRequest(fleet, { ...request, workers: { nodes } }, how);
+  if ('code' in found) return refuse(found);
+  if ('underWay' in found) return accept([], found.underWay);
+  const { workers } = found;
+  const changes = beginReturn(fleet, { operation, why, workers, by, nowMs });
+  return accept(changes, { operation, workers: workers.map(({ id }) => id) });
+}
+
+interface FoundWorkers {
+  readonly workers: readonly StoredWorker[];
+  readonly cluster: Cluster;
+}
+
+type Resolved = FoundWorkers | { readonly underWay: WorkersAnswer } | Refusal;
+
+function resolveRequest(
+  fleet: FleetReader,
+  { cluster: name, workers: wanted }: Pick<DrainRequest, 'cluster' | 'workers'>,
+  how: Omit<DrainVerb, 'extraMs'>,
+): Resolved {
+  const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
+  if (cluster === undefined) return unknownCluster(name);
+  const workers = 'count' in wanted ? chooseCount(fleet, name, wanted.count) : findWorkers(fleet, name, wanted.nodes);
+  if ('code' in workers) return workers;
+  const underWay = findUnderWay(fleet, workers, how.kind);
+  if (underWay !== undefined) return { underWay };
+  for (const worker of workers) {
+    if (isBusy(fleet, worker.doc)) return denyBusy(worker);
+    if (!how.states.includes(worker.doc.state)) return denyState(worker, how.verb);
+  }
+  return { workers, cluster };
+}
+
+function chooseCount(fleet: FleetReader, cluster: string, count: number): readonly StoredWorker[] | Refusal {
+  const chosen = chooseVictims(fleet, cluster, count);
+  return chosen.length === count ? chosen : denyCount(cluster, count, chosen.length);
+}
+
+function findWorkers(fleet: FleetReader, cluster: string, nodes: readonly string[]): readonly StoredWorker[] | Refusal {
+  const twice = nodes.find((node, nth) => nodes.indexOf(node) !== nth);
+  if (twice !== undefined) return denyTwice(twice);
+  const found: StoredWorker[] = [];
+  for (const node of nodes) {
+    const worker = fleet.get(WORKER, idOf(WORKER, `${cluster}.${node}`));
+    if (worker === undefined) return unknownWorker(cluster, node);
+    found.push(worker);
+  }
+  return found;
+}
+
+/** The operation that does the same with exactly these already. */
+function findUnderWay(fleet: FleetReader, workers: readonly StoredWorker[], kind: string): WorkersAnswer | undefined {
+  const [id, ...others] = new Set(workers.map(({ doc }) => doc.work?.operation));
+  const [first] = workers;
+  if (id === undefined || others.length > 0 || first === undefined || !isBusy(fleet, first.doc)) return undefined;
+  const operation = fleet.get(OPERATION, idOf(OPERATION, id));
+  if (operation?.doc.kind !== kind) return undefined;
+  return { operation: operation.id, workers: workers.map((worker) => worker.id) };
+}
+
+export function unknownCluster(name: string): Refusal {
+  const message = `There is no cluster "${name}". List them with "muster clusters list".`;
+  return { kind: 'not-found', code: 'unknown-cluster', message, facts: { cluster: name } };
+}
+
+export function unknownWorker(cluster: string, node: string): Refusal {
+  const message = `Cluster "${cluster}" has no worker "${node}". List them with "muster workers list --cluster ${cluster}".`;
+  return { kind: 'not-found', code: 'unknown-worker', message, facts: { cluster, worker: node } };
+}
+
+function denyTwice(worker: string): Refusal {
+  const message = `Worker "${worker}" is named more than once. Name each worker once.`;
+  return { kind: 'invalid', code: 'duplicate-worker', message, facts: { worker } };
+}
+
+function denyCount(cluster: string, count: number, free: number): Refusal {
+  const message = `Cluster "${cluster}" has ${free} workers that no other operation has in hand, and ${count} were asked for. Ask for fewer, or wait for the other operations.`;
+  return { kind: 'conflict', code: 'too-few-workers', message, facts: { cluster, count, free } };
+}
+
+function denyBusy({ id, doc }: StoredWorker): Refusal {
+  const operation = doc.work?.operation ?? '';
+  const message = `Worker "${id}" is in the hands of operation ${operation}. Wait for it, or cancel it with "muster operations cancel ${operation}".`;
+  return { kind: 'conflict', code: 'worker-busy', message, facts: { worker: id, operation } };
+}
+
+const STATE_ADVICE: Readonly<Record<string, string>> = {
+  drain: 'Only one that is in service, or was drained before, can be: remove it instead if it is not wanted.',
+  remove: 'Look at it with "muster workers show".',
+  return: 'Only one that is drained, or whose drain failed, can be given back.',
+};
+
+const PARTICIPLES: Readonly<Record<string, string>> = { drain: 'drained', remove: 'removed', return: 'given back' };
+
+function denyState({ id, doc: { state } }: StoredWorker, verb: string): Refusal {
+  const message = `Worker "${id}" is ${state} and cannot be ${PARTICIPLES[verb]}. ${STATE_ADVICE[verb]}`;
+  return { kind: 'conflict', code: 'wrong-state', message, facts: { worker: id, state } };
+}

@@ -1,0 +1,96 @@
+// What may become of a worker, one function a transition. No other code changes the state, the cordon or the work of a worker: here the state table is kept, and
+// what an operator had cordoned stays known until the cordon is taken back.
+import { idOf, type Id, type Stored } from '../../fleet/index.ts';
+import {
+  CLUSTER,
+  WORKER,
+  WORKER_TRANSITIONS,
+  type ClusterId,
+  type DrainPolicy,
+  type Worker,
+  type WorkerId,
+  type WorkerState,
+} from '../model.ts';
+
+export type StoredWorker = Stored<'worker', Worker>;
+
+/** Who changes a worker, and when. */
+export interface ChangeNote {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function workerId(cluster: string, node: string): WorkerId {
+  return idOf(WORKER, `${cluster}.${node}`);
+}
+
+export function clusterOf({ cluster }: Pick<Worker, 'cluster'>): ClusterId {
+  return idOf(CLUSTER, cluster);
+}
+
+export interface AssignWork extends ChangeNote {
+  readonly operation: Id<'operation'>;
+  readonly policy?: DrainPolicy;
+}
+
+/** An operation takes it in hand. */
+export function assignWork(worker: Worker, { operation, policy, ...change }: AssignWork): Worker {
+  return { ...worker, work: { operation, ...(policy !== undefined && { policy }) }, ...changedBy(change) };
+}
+
+export interface SeenMarks {
+  readonly isUnschedulable: boolean;
+  readonly isExcludedFromLoadBalancers: boolean;
+}
+
+/** The marks of its Node before they are changed. Of a cordon that is there already, they are known. */
+export function beginCordon(worker: Worker, seen: SeenMarks, change: ChangeNote): Worker {
+  const { cordon, work } = worker;
+  if (work === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} is in nobody's hands`);
+  const before = cordon ?? { wasUnschedulable: seen.isUnschedulable, wasExcluded: seen.isExcludedFromLoadBalancers };
+  const { wasUnschedulable, wasExcluded } = before;
+  return {
+    ...moveTo(worker, 'draining', change),
+    cordon: { operation: work.operation, atMs: change.nowMs, wasUnschedulable, wasExcluded, isConfirmed: false },
+  };
+}
+
+/** The cluster was read back, and shows it. */
+export function confirmCordon(worker: Worker, change: ChangeNote): Worker {
+  const { cordon } = worker;
+  if (cordon === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} has no cordon`);
+  return { ...worker, cordon: { ...cordon, isConfirmed: true }, ...changedBy(change) };
+}
+
+export function finishDrain(worker: Worker, change: ChangeNote): Worker {
+  return moveTo(worker, 'drained', change);
+}
+
+/** Nothing is done with it any more. */
+export function endWork(worker: Worker, change: ChangeNote): Worker {
+  const { work: _, ...rest } = worker;
+  return { ...rest, ...changedBy(change) };
+}
+
+/** Its cordon was taken back. */
+export function resumeService(worker: Worker, change: ChangeNote): Worker {
+  const { cordon: _, ...rest } = endWork(worker, change);
+  return rest.state === 'in-service' ? rest : moveTo(rest, 'in-service', change);
+}
+
+/** From here on its Node and its instance go. */
+export function beginRemoval(worker: Worker, change: ChangeNote): Worker {
+  return moveTo(worker, 'removing', change);
+}
+
+function moveTo(worker: Worker, to: WorkerState, change: ChangeNote): Worker {
+  const { state } = worker;
+  if (!WORKER_TRANSITIONS[state].includes(to))
+    throw new Error(`worker ${worker.cluster}.${worker.node} cannot go from ${state} to ${to}`);
+  const since = state === to ? {} : { stateSinceMs: change.nowMs };
+  return { ...worker, state: to, ...since, ...changedBy(change) };
+}
+
+function changedBy({ by, nowMs }: ChangeNote): Pick<Worker, 'changedBy' | 'changedAtMs'> {
+  return { changedBy: by, changedAtMs: nowMs };
+}
