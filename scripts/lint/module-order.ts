@@ -17,6 +17,7 @@ export const MODULE_ORDER: readonly string[] = [
   'scheduler',
   'instances',
   'baremetal',
+  'kubernetes',
   'api',
   'agent',
   'cli',

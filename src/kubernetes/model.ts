@@ -182,7 +182,7 @@ export type Blocker = Static<typeof BLOCKER>;
 /** So many are named; of the others there is a count. */
 export const BLOCKERS_MAX = 100;
 
-const DRAIN_REPORT_SCHEMA = Type.Object(
+export const DRAIN_REPORT_SCHEMA = Type.Object(
   {
     cluster: Type.String(),
     operation: Type.String(),

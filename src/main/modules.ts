@@ -11,6 +11,7 @@ import { fleetModule } from '../fleet/module.ts';
 import { hostsModule } from '../hosts/module.ts';
 import { instancesModule } from '../instances/module.ts';
 import { journalModule } from '../journal/module.ts';
+import { kubernetesModule } from '../kubernetes/module.ts';
 import { keysModule } from '../keys/module.ts';
 import { networkModule } from '../network/module.ts';
 import { operationsModule } from '../operations/module.ts';
@@ -33,6 +34,7 @@ export const MODULES: readonly Module[] = [
   schedulerModule,
   instancesModule,
   baremetalModule,
+  kubernetesModule,
   apiModule,
   agentModule,
 ];

@@ -22,8 +22,11 @@ export interface WorkersRequest {
   readonly nowMs: number;
 }
 
-/** Workers by their Nodes' names, or a number of those that go first. */
-export type ChosenWorkers = { readonly nodes: readonly string[] } | { readonly count: number };
+/** Workers by their Nodes' names, or a number of those that go first: exactly one of both. */
+export interface ChosenWorkers {
+  readonly nodes?: readonly string[];
+  readonly count?: number;
+}
 
 export interface DrainRequest extends WorkersRequest {
   readonly workers: ChosenWorkers;
@@ -106,7 +109,7 @@ function resolveRequest(
 ): Resolved {
   const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
   if (cluster === undefined) return unknownCluster(name);
-  const workers = 'count' in wanted ? chooseCount(fleet, name, wanted.count) : findWorkers(fleet, name, wanted.nodes);
+  const workers = chooseWorkers(fleet, name, wanted);
   if ('code' in workers) return workers;
   const underWay = findUnderWay(fleet, workers, how.kind);
   if (underWay !== undefined) return { underWay };
@@ -115,6 +118,17 @@ function resolveRequest(
     if (!how.states.includes(worker.doc.state)) return denyState(worker, how.verb);
   }
   return { workers, cluster };
+}
+
+function chooseWorkers(
+  fleet: FleetReader,
+  cluster: string,
+  { nodes, count }: ChosenWorkers,
+): readonly StoredWorker[] | Refusal {
+  if (nodes !== undefined && count === undefined) return findWorkers(fleet, cluster, nodes);
+  if (nodes === undefined && count !== undefined) return chooseCount(fleet, cluster, count);
+  const message = 'Name the workers, or say how many: exactly one of "workers" and "count".';
+  return { kind: 'invalid', code: 'workers-or-count', message, field: '/workers' };
 }
 
 function chooseCount(fleet: FleetReader, cluster: string, count: number): readonly StoredWorker[] | Refusal {

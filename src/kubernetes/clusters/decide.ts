@@ -1,0 +1,48 @@
+// Decides on the registration of clusters.
+import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { SITE, unknownSite } from '../../sites/index.ts';
+import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKERS_BY_CLUSTER, type Cluster } from '../model.ts';
+import { unknownCluster } from '../workers/decide.ts';
+
+export interface ClusterSpec {
+  readonly name: string;
+  readonly site?: string;
+}
+
+export function createSimulatedCluster(
+  fleet: FleetReader,
+  { name, site }: ClusterSpec,
+  { by, nowMs }: { readonly by: string; readonly nowMs: number },
+): Decision<unknown> {
+  const id = idOf(CLUSTER, name);
+  if (fleet.get(CLUSTER, id) !== undefined) return refuse(clusterExists(name));
+  if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return refuse(unknownSite(site, '/site'));
+  const doc: Cluster = {
+    ...{ name, kind: 'simulated', reach: 'simulated', drainPolicy: DEFAULT_DRAIN_POLICY, whenHostLeaves: 'drain' },
+    ...{ drainsAtOnce: 1, state: 'reachable', sinceMs: nowMs, changedBy: by, changedAtMs: nowMs },
+    ...(site !== undefined && { site }),
+  };
+  return accept([put(CLUSTER, id, doc)], null);
+}
+
+export function deleteCluster(
+  fleet: FleetReader,
+  { id: name }: { readonly id: string },
+): Decision<Stored<'cluster', Cluster>> {
+  const stored = fleet.get(CLUSTER, idOf(CLUSTER, name));
+  if (stored === undefined) return refuse(unknownCluster(name));
+  const workers = fleet.countOf(WORKERS_BY_CLUSTER, name);
+  if (workers > 0) return refuse(clusterInUse(name, workers));
+  return accept([remove(CLUSTER, stored.id)], stored);
+}
+
+function clusterExists(name: string): Refusal {
+  const message = `There is a cluster "${name}" already. Choose another name, or look at it with "muster clusters show ${name}".`;
+  return { kind: 'conflict', code: 'cluster-exists', message, field: '/name', facts: { cluster: name } };
+}
+
+function clusterInUse(name: string, workers: number): Refusal {
+  const message = `Cluster "${name}" has ${workers} workers. Remove them first: "muster workers list --cluster ${name}" lists them.`;
+  return { kind: 'conflict', code: 'cluster-in-use', message, facts: { cluster: name, workers } };
+}

@@ -1,0 +1,49 @@
+// The API representations of clusters, workers and drains. What proves Muster to a cluster is never shown, sealed or not.
+import { Type } from 'typebox';
+import { defineRepresentation, type ProjectOf, type SiteOf } from '../access/index.ts';
+import { idOf } from '../fleet/index.ts';
+import {
+  CLUSTER,
+  CLUSTER_SCHEMA,
+  DRAIN_REPORT,
+  DRAIN_REPORT_SCHEMA,
+  WORKER,
+  WORKER_SCHEMA,
+  type Cluster,
+  type DrainReport,
+  type Worker,
+} from './model.ts';
+
+const { credentials: _credentials, ...CLUSTER_FIELDS } = CLUSTER_SCHEMA.properties;
+
+export const CLUSTER_REPRESENTATION = defineRepresentation<'cluster', Cluster>({
+  kind: CLUSTER,
+  siteOf: (doc) => doc.site,
+  projectOf: (doc) => doc.project,
+  toJson: ({ credentials, ...doc }) => ({ ...doc, hasCredentials: credentials !== undefined }),
+  fields: {
+    ...CLUSTER_FIELDS,
+    hasCredentials: Type.Optional(Type.Boolean({ description: 'they are kept sealed, and never shown' })),
+  },
+});
+
+type OfCluster = Pick<Worker, 'cluster'>;
+
+const siteOfCluster: SiteOf<OfCluster> = ({ cluster }, fleet) => fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.site;
+
+const projectOfCluster: ProjectOf<OfCluster> = ({ cluster }, fleet) =>
+  fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.project;
+
+export const WORKER_REPRESENTATION = defineRepresentation<'worker', Worker>({
+  kind: WORKER,
+  siteOf: siteOfCluster,
+  projectOf: projectOfCluster,
+  fields: WORKER_SCHEMA.properties,
+});
+
+export const DRAIN_REPORT_REPRESENTATION = defineRepresentation<'drain-report', DrainReport>({
+  kind: DRAIN_REPORT,
+  siteOf: siteOfCluster,
+  projectOf: projectOfCluster,
+  fields: DRAIN_REPORT_SCHEMA.properties,
+});

@@ -1,0 +1,57 @@
+// The reasons of work on Kubernetes workers in words: each names the worker, what holds it, and what to do.
+import type { Reason } from '../fleet/index.ts';
+import { endSentence, formatFact, type ReasonSentences } from '../operations/index.ts';
+
+const BLOCKS: Readonly<Record<string, string>> = {
+  bare: 'has no controller that would make it again. Delete it, or drain with --evict-bare and lose it',
+  'local-volume': 'has a volume that is on this node alone. Move its data, or delete the pod',
+  'two-budgets': 'is under two PodDisruptionBudgets, and Kubernetes evicts no such pod. Remove one of them',
+  'empty-dir': 'has data in an emptyDir. Drain without --keep-empty-dir and lose it, or delete the pod',
+};
+
+export const kubernetesSentences: ReasonSentences = {
+  'pods-leaving': ({ worker, left, terminating }) =>
+    `${formatFact(left)} pods are to leave worker ${formatFact(worker)}; ${formatFact(terminating)} of them are terminating.`,
+  'budget-blocks': ({ worker, pod, budget, left, ...more }) =>
+    `Worker ${formatFact(worker)} has ${formatFact(left)} pods that are to leave: the PodDisruptionBudget${nameOf(budget)} allows no eviction of pod ${formatFact(pod)} now${countOthers(more)}. It is tried again until the deadline.`,
+  'drain-blocked': ({ worker, pod, why, budget, ...more }) =>
+    `Worker ${formatFact(worker)} cannot be drained, and no waiting changes that: pod ${formatFact(pod)} ${BLOCKS[formatFact(why)] ?? formatFact(why)}${nameOf(budget)}${countOthers(more)}. Nothing was evicted for this; "muster workers show ${formatFact(worker)}" lists what blocks.`,
+  'other-worker-failed': ({ worker, other }) =>
+    `Worker ${formatFact(worker)} is of one batch with ${formatFact(other)}, which failed: nothing more is done with it until the operation is retried.`,
+  'others-to-cordon': ({ worker }) =>
+    `Worker ${formatFact(worker)} is cordoned. Nothing is evicted before all of its batch are.`,
+  'others-to-check': ({ worker }) =>
+    `No pod on worker ${formatFact(worker)} blocks for good. Nothing is evicted before that is known of all of its batch.`,
+  'others-to-drain': ({ worker }) =>
+    `Worker ${formatFact(worker)} is drained. Nothing is removed before all of its batch are.`,
+  'node-uncordoned': ({ worker, node }) =>
+    `The cordon of Node ${formatFact(node)} was taken back while worker ${formatFact(worker)} was drained: nothing more is evicted. Retry the operation to drain it all the same, or give the worker back.`,
+  'node-replaced': ({ worker }) =>
+    `The cluster has another Node by the name of worker ${formatFact(worker)}: it was deleted and made again since. Nothing is done to it. Begin again with a new request.`,
+  'volumes-attached': ({ worker, attached }) =>
+    `Worker ${formatFact(worker)} is drained, and ${formatFact(attached)} volumes are attached to it still. They are waited for, for a minute at most.`,
+  'instance-deleting': ({ worker, instance }) =>
+    `The Node of worker ${formatFact(worker)} is gone, and its instance ${formatFact(instance)} is being deleted.`,
+  'instance-not-deleted': ({ instance, text }) =>
+    `Instance ${formatFact(instance)} cannot be deleted: ${endSentence(formatFact(text))}`,
+  'worker-superseded': ({ worker }) =>
+    `Another operation has worker ${formatFact(worker)} in hand by now, or it is gone: this one does nothing more with it.`,
+  'cluster-unreachable': ({ cluster, text }) =>
+    `The API of cluster ${formatFact(cluster)} does not answer${textAfter(text)}. It is tried again.`,
+  'cluster-refused': ({ cluster, node, text }) =>
+    `Cluster ${formatFact(cluster)} refuses what was asked for Node ${formatFact(node)}${textAfter(text)}. "muster clusters show ${formatFact(cluster)}" says what Muster may not do there.`,
+  'unknown-cluster': ({ cluster }) => `Cluster ${formatFact(cluster)} is not registered any more.`,
+};
+
+function nameOf(budget: Reason[string]): string {
+  return budget === undefined ? '' : ` ${formatFact(budget)}`;
+}
+
+function countOthers({ others }: Readonly<Record<string, Reason[string]>>): string {
+  return others === undefined ? '' : ` (and ${formatFact(others)} other pods are blocked)`;
+}
+
+/** What it said, where it said something. */
+function textAfter(text: Reason[string]): string {
+  return typeof text === 'string' && text !== '' ? `: ${text.replace(/[.\s]+$/, '')}` : '';
+}

@@ -1,0 +1,6 @@
+// Service keys of Kubernetes: running parts that others get by their names.
+import { serviceKey } from '../composition/index.ts';
+import type { ClusterApis } from './drain/nodes-driver.ts';
+
+/** The APIs of the clusters that are registered. */
+export const CLUSTER_APIS = serviceKey<ClusterApis>('cluster-apis');

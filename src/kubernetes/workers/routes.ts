@@ -1,0 +1,170 @@
+// The HTTP surface of workers: list and show them and their drains, and ask for drains, removals and returns. No decisions here.
+import { Type } from 'typebox';
+import {
+  answer,
+  BY_ID,
+  ID,
+  readRoutes,
+  strictObject,
+  write,
+  type Call,
+  type Listing,
+  type Route,
+  type RouteContext,
+} from '../../access/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
+import type { Decision } from '../../journal/index.ts';
+import { OPERATION } from '../../operations/index.ts';
+import {
+  DNS_LABEL,
+  DRAIN_POLICY_SCHEMA,
+  READINESS,
+  WORKER_STATES,
+  WORKERS_BY_CLUSTER,
+  WORKERS_BY_INSTANCE,
+  type DrainReport,
+  type Worker,
+} from '../model.ts';
+import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
+import {
+  drainWorkers,
+  removeWorkers,
+  returnWorkers,
+  WORKERS_AT_ONCE_MAX,
+  type ChosenWorkers,
+  type DrainRequest,
+  type WorkersAnswer,
+} from './decide.ts';
+
+const TAG = 'workers';
+
+const LISTING: Listing<'worker', Worker> = {
+  representation: WORKER_REPRESENTATION,
+  filters: {
+    cluster: { schema: ID, valuesOf: (doc) => [doc.cluster], index: WORKERS_BY_CLUSTER, names: 'cluster' },
+    instance: { schema: ID, valuesOf: (doc) => [doc.instance], index: WORKERS_BY_INSTANCE, names: 'instance' },
+    state: { schema: Type.Enum(WORKER_STATES), valuesOf: (doc) => [doc.state] },
+    readiness: { schema: Type.Enum(READINESS), valuesOf: (doc) => [doc.readiness] },
+  },
+  sorts: {
+    state: (doc) => doc.state,
+    readiness: (doc) => doc.readiness,
+    createdAtMs: (doc) => doc.createdAtMs,
+  },
+};
+
+const REPORTS: Listing<'drain-report', DrainReport> = {
+  representation: DRAIN_REPORT_REPRESENTATION,
+  filters: { cluster: { schema: ID, valuesOf: (doc) => [doc.cluster], names: 'cluster' } },
+  sorts: { left: (doc) => doc.left },
+};
+
+const WORKERS = Type.Array(DNS_LABEL, { minItems: 1, maxItems: WORKERS_AT_ONCE_MAX });
+const REASON = Type.Optional(Type.String({ minLength: 1, maxLength: 500 }));
+
+const { deadlineMs, evictBare, keepEmptyDir } = DRAIN_POLICY_SCHEMA.properties;
+const POLICY = {
+  deadlineMs: Type.Optional(deadlineMs),
+  evictBare: Type.Optional(evictBare),
+  keepEmptyDir: Type.Optional(keepEmptyDir),
+};
+
+/** Either `workers` or `count`; what is left out of the policy is as the cluster has it. */
+const DrainBody = strictObject({
+  workers: Type.Optional(WORKERS),
+  count: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: WORKERS_AT_ONCE_MAX,
+      description: 'in place of names: unhealthy ones first, then the newest',
+    }),
+  ),
+  ...POLICY,
+  reason: REASON,
+});
+const ReturnBody = strictObject({ workers: WORKERS, reason: REASON });
+
+const Accepted = strictObject({ operation: Type.String(), workers: Type.Array(Type.String()) });
+
+export const workerRoutes: readonly Route[] = [
+  ...readRoutes(
+    { path: '/api/v1/workers', plural: TAG, singular: 'worker', representation: WORKER_REPRESENTATION },
+    { listing: LISTING, scope: 'site' },
+  ),
+  ...readRoutes(
+    {
+      ...{ path: '/api/v1/drain-reports', plural: 'drain reports', singular: 'drain report', tag: TAG },
+      representation: DRAIN_REPORT_REPRESENTATION,
+    },
+    { listing: REPORTS, scope: 'site' },
+  ),
+  drainRoute('drain', 'Bring all pods off workers within their budgets, and leave them cordoned', drainWorkers),
+  drainRoute('remove', 'Drain workers, then take their Nodes and their instances away', removeWorkers),
+  returnRoute(),
+];
+
+type DrainDecision = (fleet: FleetReader, request: DrainRequest) => Decision<WorkersAnswer>;
+
+function drainRoute(verb: 'drain' | 'remove', about: string, decide: DrainDecision): Route {
+  return write({
+    method: 'POST',
+    path: `/api/v1/clusters/:id/workers/${verb}`,
+    tag: TAG,
+    about,
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: DrainBody,
+    answers: { 202: { about: 'the operation, and the workers that it is about', schema: Accepted } },
+    handle: (call, world) => {
+      const { workers, count, reason, ...policy } = call.body;
+      const request = { ...requestOf(call, world), why: reason, policy, workers: chosenWorkers(workers, count) };
+      return {
+        target: { representation: CLUSTER_REPRESENTATION, id: request.cluster },
+        why: reason ?? `${verb} workers of cluster ${request.cluster}`,
+        operation: request.operation,
+        decide: (fleet) => decide(fleet, request),
+        answer: acceptedAnswer,
+      };
+    },
+  });
+}
+
+function returnRoute(): Route {
+  return write({
+    method: 'POST',
+    path: '/api/v1/clusters/:id/workers/return',
+    tag: TAG,
+    about: 'Take the cordons of drained workers back and put them in service again',
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: ReturnBody,
+    answers: { 202: { about: 'the operation, and the workers that it is about', schema: Accepted } },
+    handle: (call, world) => {
+      const { workers: nodes, reason } = call.body;
+      const request = { ...requestOf(call, world), why: reason, nodes };
+      return {
+        target: { representation: CLUSTER_REPRESENTATION, id: request.cluster },
+        why: reason ?? `return workers of cluster ${request.cluster}`,
+        operation: request.operation,
+        decide: (fleet) => returnWorkers(fleet, request),
+        answer: acceptedAnswer,
+      };
+    },
+  });
+}
+
+function requestOf({ params, caller }: Call<{ readonly id: string }>, { clock, ids }: RouteContext) {
+  const operation = idOf(OPERATION, ids.next('op'));
+  return { cluster: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
+}
+
+/** Neither or both is for the decision to refuse. */
+function chosenWorkers(nodes: readonly string[] | undefined, count: number | undefined): ChosenWorkers {
+  return { ...(nodes !== undefined && { nodes }), ...(count !== undefined && { count }) };
+}
+
+function acceptedAnswer(accepted: WorkersAnswer) {
+  return { ...answer(accepted, 202), headers: { location: `/api/v1/operations/${accepted.operation}` } };
+}
