@@ -29,9 +29,11 @@ const ANSWERS: Readonly<Record<string, string>> = {
   Alarm: 'GET /api/v1/alarms/{id}',
   BlockedTenants: 'GET /api/v1/scale-in/blocked',
   Capacity: 'GET /api/v1/capacity',
+  Cluster: 'GET /api/v1/clusters/{id}',
   Commit: 'GET /api/v1/history',
   CreatedInstances: 'POST /api/v1/instances',
   Dataplane: 'GET /api/v1/hosts/{id}/dataplane',
+  DrainReport: 'GET /api/v1/drain-reports/{id}',
   EnrolledNodes: 'POST /api/v1/nodes/bulk',
   Flavor: 'GET /api/v1/flavors/{id}',
   FloatingAddress: 'GET /api/v1/floating-addresses/{id}',
@@ -71,6 +73,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   Subnet: 'GET /api/v1/subnets/{id}',
   Token: 'POST /api/v1/tokens',
   TransportZone: 'GET /api/v1/transport-zones/{id}',
+  Worker: 'GET /api/v1/workers/{id}',
 };
 
 /** The text of the whole file, not yet formatted. */

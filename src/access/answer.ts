@@ -52,6 +52,7 @@ export function renderCommitted<K extends string, D extends AnyDoc>(
 /** Where the list of a kind is not the command of its plural, or where there is no such command, the request for it. */
 const LISTED_BY: Readonly<Record<string, string>> = {
   alarm: 'muster alarms',
+  'drain-report': 'muster workers drains list',
   item: 'muster operations list',
   manager: 'muster baremetal managers list',
   'network-event': 'GET /api/v1/network-events',

@@ -15,6 +15,8 @@ import { gatesCommand } from './instances/gates.ts';
 import { groupsCommand } from './instances/groups.ts';
 import { instancesCommand } from './instances/instances.ts';
 import { keysCommand } from './keys.ts';
+import { clustersCommand } from './kubernetes/clusters.ts';
+import { workersCommand } from './kubernetes/workers.ts';
 import { floatingAddressesCommand } from './network/floating-addresses.ts';
 import { networksCommand } from './network/networks.ts';
 import { portsCommand } from './network/ports.ts';
@@ -46,6 +48,8 @@ export const COMMANDS: readonly ((cli: Cli) => Command)[] = [
   flavorsCommand,
   groupsCommand,
   baremetalCommand,
+  clustersCommand,
+  workersCommand,
   networksCommand,
   segmentsCommand,
   subnetsCommand,

@@ -1,7 +1,7 @@
 // The documents of Kubernetes: clusters that exist already, and the workers that Muster brings into them and takes out. A worker is a Node and, where
 // Muster has it, the instance that it runs on. Only transitions are kept: no heartbeat of a Node is ever committed.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { schemaKind, type Index } from '../fleet/index.ts';
 import { PROJECT } from '../network/index.ts';
 
 const CLOSED = { additionalProperties: false };
@@ -21,8 +21,7 @@ export type Readiness = (typeof READINESS)[number];
 export const CLUSTER_KINDS = ['api', 'simulated'] as const;
 
 /** How Muster gets to the machine of a worker to join it. `none`: it cannot; workers are adopted only. */
-export const REACHES = ['none', 'simulated', 'ssh'] as const;
-export type Reach = (typeof REACHES)[number];
+const REACHES = ['none', 'simulated', 'ssh'] as const;
 
 const DEADLINE_MS = Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 });
 
@@ -42,7 +41,7 @@ export type DrainPolicy = Static<typeof DRAIN_POLICY_SCHEMA>;
 export const DEFAULT_DRAIN_POLICY: DrainPolicy = { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false };
 
 /** What becomes of a worker whose host leaves: drained before its instance moves, or moved as it is. */
-export const WHEN_HOST_LEAVES = ['drain', 'move'] as const;
+const WHEN_HOST_LEAVES = ['drain', 'move'] as const;
 
 const DRAINS_AT_ONCE_MAX = 100;
 
@@ -92,7 +91,6 @@ export const CLUSTER_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Cluster = Static<typeof CLUSTER_SCHEMA>;
-export type ClusterId = Id<'cluster'>;
 export const CLUSTER = schemaKind('cluster', CLUSTER_SCHEMA);
 
 /** What an operation is to do with a worker. It is kept while that operation may still be retried. */
@@ -134,7 +132,6 @@ const CORDON = Type.Object(
   },
   CLOSED,
 );
-export type Cordon = Static<typeof CORDON>;
 
 export const WORKER_SCHEMA = Type.Object(
   {
@@ -159,7 +156,6 @@ export const WORKER_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Worker = Static<typeof WORKER_SCHEMA>;
-export type WorkerId = Id<'worker'>;
 /** Its id is `<cluster>.<node>`. */
 export const WORKER = schemaKind('worker', WORKER_SCHEMA);
 

@@ -35,7 +35,7 @@ import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest } from '.
 
 const BUILDERS = new Builders([hostBuilder]);
 
-export const WORKER_KINDS: ReadonlyMap<string, OperationKind> = new Map([
+const WORKER_KINDS: ReadonlyMap<string, OperationKind> = new Map([
   ...KINDS,
   ...[workerDrain, workerRemove(BUILDERS), workerReturn].map((kind) => [kind.name, kind] as const),
 ]);

@@ -81,6 +81,9 @@ describe('the modules together', () => {
       'baremetal-delete',
       'baremetal-release',
       'baremetal-power',
+      'worker-drain',
+      'worker-remove',
+      'worker-return',
     ]);
     expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
       'baremetal.managers',

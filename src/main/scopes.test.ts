@@ -7,6 +7,7 @@ const KINDS = PROGRAM.models.flatMap(({ kinds }) => kinds);
 
 /** What scopes look up. No more of a document than they read. */
 const FLEET = fleetOf(
+  doc('cluster', 'edge', { site: 'north', project: 'blue' }),
   doc('host', 'c1', { site: 'north' }),
   doc('host', 'c2', { site: 'south' }),
   doc('network', 'lan', { project: 'blue', shared: false }),
@@ -34,7 +35,10 @@ const ROWS: readonly Row[] = [
   ['claim', { instance: 'web', role: 'home', host: 'c1' }, 'north', 'blue'],
   ['claim', { instance: 'web', role: 'move', host: 'c2' }, 'south', 'blue'],
   ['claim', { instance: 'gone', role: 'home', host: 'gone' }, undefined, undefined],
+  ['cluster', { site: 'north', project: 'blue' }, 'north', 'blue'],
   ['control-plane-keys', {}, undefined, undefined],
+  ['drain-report', { cluster: 'edge' }, 'north', 'blue'],
+  ['drain-report', { cluster: 'gone' }, undefined, undefined],
   ['flavor', {}, undefined, true],
   ['floating-address', { project: 'blue' }, undefined, 'blue'],
   ['group', { project: 'blue' }, undefined, 'blue'],
@@ -65,14 +69,20 @@ const ROWS: readonly Row[] = [
   ['service', {}, undefined, undefined],
   ['setting', {}, undefined, undefined],
   ['simulated-call', {}, undefined, undefined],
+  ['simulated-cluster-node', {}, undefined, undefined],
   ['simulated-fault', {}, undefined, undefined],
+  ['simulated-join-token', {}, undefined, undefined],
   ['simulated-machine', {}, undefined, undefined],
+  ['simulated-pod', {}, undefined, undefined],
+  ['simulated-workload', {}, undefined, undefined],
   ['site', { name: 'north' }, 'north', undefined],
   ['subnet', { network: 'lan' }, undefined, 'blue'],
   ['subnet', { network: 'dmz' }, undefined, true],
   ['token', { site: 'north' }, undefined, undefined],
   ['transport-zone', {}, undefined, undefined],
   ['tunnel-key', { for: 'network', id: 'lan' }, undefined, undefined],
+  ['worker', { cluster: 'edge' }, 'north', 'blue'],
+  ['worker', { cluster: 'gone' }, undefined, undefined],
 ];
 
 describe('each-kind-belongs-to-a-site-and-a-project', () => {

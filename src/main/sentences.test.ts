@@ -260,6 +260,33 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'keys-differ': [{}],
   'secret-key-missing': [{ key: '0123456789abcdef' }],
   'secret-damaged': [{ kind: 'cluster', id: 'edge' }],
+  'pods-leaving': [{ worker: 'edge.a', left: 3, terminating: 1 }],
+  'budget-blocks': [
+    { worker: 'edge.a', left: 3, pod: 'default/web-0', budget: 'web' },
+    { worker: 'edge.a', left: 3, pod: 'default/web-0', others: 2 },
+  ],
+  'drain-blocked': [
+    { worker: 'edge.a', pod: 'default/web-0', why: 'bare' },
+    { worker: 'edge.a', pod: 'default/web-0', why: 'two-budgets', budget: 'web, web-2', others: 1 },
+    { worker: 'edge.a', pod: 'default/web-0', why: 'local-volume' },
+    { worker: 'edge.a', pod: 'default/web-0', why: 'empty-dir' },
+  ],
+  'other-worker-failed': [{ worker: 'edge.a', other: 'edge.b' }],
+  'others-to-cordon': [{ worker: 'edge.a' }],
+  'others-to-check': [{ worker: 'edge.a' }],
+  'others-to-drain': [{ worker: 'edge.a' }],
+  'node-uncordoned': [{ worker: 'edge.a', node: 'a' }],
+  'node-replaced': [{ worker: 'edge.a' }],
+  'volumes-attached': [{ worker: 'edge.a', attached: 2 }],
+  'instance-deleting': [{ worker: 'edge.a', instance: 'a' }],
+  'instance-not-deleted': [{ worker: 'edge.a', instance: 'a', text: 'It is being moved.' }],
+  'worker-superseded': [{ worker: 'edge.a' }],
+  'cluster-unreachable': [{ cluster: 'edge' }, { cluster: 'edge', text: 'connection refused' }],
+  'cluster-refused': [
+    { cluster: 'edge', node: 'a' },
+    { cluster: 'edge', node: 'a', text: 'nodes is forbidden' },
+  ],
+  'unknown-cluster': [{ cluster: 'edge' }],
 };
 
 const CODES = PROGRAM.sentences.flatMap((module) => Object.keys(module));

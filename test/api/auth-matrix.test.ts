@@ -3,7 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { compileChecker } from '../../src/fleet/index.ts';
-import { CALLERS, idIn, keyOf, prepareServer, requestFor, TABLE, type CallerName } from './every-route.ts';
+import { idIn, keyOf, prepareServer, requestFor, TABLE } from './every-route.ts';
+import { CALLERS, type CallerName } from './who-may-call.ts';
 import { startApiTestServer } from './api-test-server.ts';
 
 const OUTCOMES: Readonly<Record<string, (status: number) => boolean>> = {

@@ -6,46 +6,24 @@ import { tokenIdIn, type Route } from '../../src/access/index.ts';
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
+import { SAMPLE_CLUSTERS, sampleClusters } from './sample-clusters.ts';
 import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
 import { SAMPLE_NODES, sampleNodes } from './sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
-
-export const CALLERS = [
-  'nobody',
-  'expired',
-  'revoked',
-  'garbage',
-  'viewer',
-  'operator',
-  'admin',
-  'site viewer',
-  'site operator',
-  'site admin',
-  'other site admin',
-  'agent',
-  'superseded agent',
-  'join',
-  'project viewer',
-  'project operator',
-  'other project operator',
-  'manager',
-] as const;
-export type CallerName = (typeof CALLERS)[number];
-
-/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS; a manager is refused where nothing is said. */
-const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +  +';
-const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -  - - -';
-const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -  - - -';
-const OPERATE = '? ? ? ?  - + +  - + + 0  - - -  - - -';
-const SEE_FLEET = '? ? ? ?  + + +  - - - -  - - -  - - -';
-const OPERATE_FLEET = '? ? ? ?  - + +  - - - -  - - -  - - -';
-const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -  - - -';
-const AGENT = '? ? ? ?  - - -  - - - -  + - -  - - -';
-const JOIN = '? ? ? ?  - - -  - - - -  - - +  - - -';
-const MANAGER = '? ? ? ?  - - -  - - - -  - - -  - - -  +';
-
-/** The same where a project has something to do: its own viewer and operator, and the operator of another one. */
-const forProjects = (who: string, three: string): string => `${who.slice(0, -'- - -'.length)}${three}`;
+import {
+  AGENT,
+  forProjects,
+  JOIN,
+  MANAGER,
+  OPERATE,
+  OPERATE_FLEET,
+  PUBLIC,
+  RULE_FLEET,
+  SEE_FLEET,
+  SEE_LIST,
+  SEE_SITE,
+  type CallerName,
+} from './who-may-call.ts';
 
 interface Row {
   readonly who: string;
@@ -266,6 +244,17 @@ export const TABLE: Readonly<Record<string, Row>> = {
   },
   // What is not there, or not one's own, is released: the answer is the same as to a repetition.
   'DELETE /api/v1/reservations/:id': { who: '? ? ? ?  - + +  - + + +  - - -  - + +  +' },
+  'GET /api/v1/clusters': { who: SEE_LIST },
+  'GET /api/v1/clusters/:id': { who: SEE_SITE },
+  'POST /api/v1/clusters': { who: OPERATE_FLEET, body: { name: 'new', kind: 'simulated', site: 'central' } },
+  'DELETE /api/v1/clusters/:id': { who: OPERATE },
+  'GET /api/v1/workers': { who: SEE_LIST },
+  'GET /api/v1/workers/:id': { who: SEE_SITE },
+  'GET /api/v1/drain-reports': { who: SEE_LIST },
+  'GET /api/v1/drain-reports/:id': { who: SEE_SITE },
+  'POST /api/v1/clusters/:id/workers/drain': { who: OPERATE, body: { workers: ['worker-1'] } },
+  'POST /api/v1/clusters/:id/workers/remove': { who: OPERATE, body: { workers: ['worker-1'] } },
+  'POST /api/v1/clusters/:id/workers/return': { who: OPERATE, body: { workers: ['worker-1'] } },
   'GET /api/v1/managers': { who: SEE_LIST },
   'GET /api/v1/managers/:manager': { who: SEE_SITE },
   'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },
@@ -304,6 +293,7 @@ const NAMED: Readonly<Record<string, string>> = {
   settings: 'liveness',
   ...SAMPLE_NETWORK,
   ...SAMPLE_NODES,
+  ...SAMPLE_CLUSTERS,
 };
 
 /** What is named in the trees of RESTCONF, by parameter. */
@@ -370,6 +360,7 @@ export async function prepareServer(options?: Parameters<typeof startApiTestServ
     ...newOperation({ id, ...request, items }),
     ...sampleNetwork(),
     ...sampleNodes(),
+    ...sampleClusters(),
     hostChange('central-0', { switch: { datapathId: '00000000000000c0' } }),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );

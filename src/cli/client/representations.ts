@@ -71,6 +71,33 @@ export interface Capacity {
   readonly revision: number;
 }
 
+/** GET /api/v1/clusters/{id} */
+export interface Cluster {
+  readonly id: string;
+  readonly revision: number;
+  readonly name: string;
+  readonly kind: 'api' | 'simulated';
+  readonly site?: string;
+  readonly project?: string;
+  readonly endpoint?: string;
+  readonly caCertificate?: string;
+  readonly tlsServerName?: string;
+  readonly skipTlsVerify?: true;
+  readonly joinEndpoint?: string;
+  readonly caPin?: string;
+  readonly reach: 'none' | 'simulated' | 'ssh';
+  readonly drainPolicy: { readonly deadlineMs: number; readonly evictBare: boolean; readonly keepEmptyDir: boolean };
+  readonly whenHostLeaves: 'drain' | 'move';
+  readonly drainsAtOnce: number;
+  readonly state: 'unknown' | 'reachable' | 'silent';
+  readonly sinceMs: number;
+  readonly version?: string;
+  readonly missingPermissions?: readonly { readonly verb: string; readonly resource: string }[];
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+  readonly hasCredentials?: boolean;
+}
+
 /** GET /api/v1/history */
 export interface Commit {
   readonly revision: number;
@@ -123,6 +150,25 @@ export interface Dataplane {
     readonly what: string;
     readonly sentence: string;
   }[];
+}
+
+/** GET /api/v1/drain-reports/{id} */
+export interface DrainReport {
+  readonly id: string;
+  readonly revision: number;
+  readonly cluster: string;
+  readonly operation: string;
+  readonly left: number;
+  readonly terminating: number;
+  readonly blockers: readonly {
+    readonly node: string;
+    readonly namespace: string;
+    readonly pod: string;
+    readonly reason: 'bare' | 'local-volume' | 'two-budgets' | 'empty-dir' | 'budget';
+    readonly budget?: string;
+  }[];
+  readonly moreBlockers: number;
+  readonly atMs: number;
 }
 
 /** POST /api/v1/nodes/bulk */
@@ -1107,6 +1153,35 @@ export interface TransportZone {
   readonly revision: number;
   readonly name: string;
   readonly mesh: 'full' | 'needed';
+  readonly changedBy: string;
+  readonly changedAtMs: number;
+}
+
+/** GET /api/v1/workers/{id} */
+export interface Worker {
+  readonly id: string;
+  readonly revision: number;
+  readonly cluster: string;
+  readonly node: string;
+  readonly nodeUid?: string;
+  readonly instance?: string;
+  readonly isAdopted?: true;
+  readonly state: 'building' | 'joining' | 'in-service' | 'draining' | 'drained' | 'removing';
+  readonly stateSinceMs: number;
+  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing';
+  readonly readinessSinceMs: number;
+  readonly cordon?: {
+    readonly operation: string;
+    readonly atMs: number;
+    readonly wasUnschedulable: boolean;
+    readonly wasExcluded: boolean;
+    readonly isConfirmed: boolean;
+  };
+  readonly work?: {
+    readonly operation: string;
+    readonly policy?: { readonly deadlineMs: number; readonly evictBare: boolean; readonly keepEmptyDir: boolean };
+  };
+  readonly createdAtMs: number;
   readonly changedBy: string;
   readonly changedAtMs: number;
 }

@@ -39,7 +39,7 @@ export const clusterRoutes: readonly Route[] = [
   createRoute(CLUSTERS, {
     about: 'Register a cluster',
     access: 'operator',
-    scope: 'site',
+    scope: 'fleet',
     body: Spec,
     decide: createSimulatedCluster,
   }),

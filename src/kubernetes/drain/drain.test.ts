@@ -281,6 +281,8 @@ describe('requests for workers', () => {
   test.each([
     [{ workers: { nodes: ['x'] } }, 'unknown-worker'],
     [{ workers: { nodes: ['a', 'a'] } }, 'duplicate-worker'],
+    [{ workers: {} }, 'workers-or-count'],
+    [{ workers: { nodes: ['a'], count: 1 } }, 'workers-or-count'],
     [{ cluster: 'x', workers: { nodes: ['a'] } }, 'unknown-cluster'],
   ])('%j is refused: %s', async (facts, code) => {
     const world = await WorkersWorld.of(['a']);

@@ -24,7 +24,7 @@ const LOOK_AGAIN_MS = 1000;
 const STILL_BLOCKED_MS = 2000;
 const AWAY_RETRY_MS = 2000;
 /** An API server that fails so often in a row does not fail by chance. */
-export const SERVER_ERRORS_MAX = 3;
+const SERVER_ERRORS_MAX = 3;
 
 const CORDON_MARKS = { isUnschedulable: true, isExcludedFromLoadBalancers: true };
 
@@ -38,7 +38,7 @@ export interface Victim {
   readonly by: string;
 }
 
-export function policyOf({ work }: Worker): DrainPolicy {
+function policyOf({ work }: Worker): DrainPolicy {
   return work?.policy ?? DEFAULT_DRAIN_POLICY;
 }
 

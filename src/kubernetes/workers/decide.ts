@@ -163,7 +163,7 @@ export function unknownCluster(name: string): Refusal {
   return { kind: 'not-found', code: 'unknown-cluster', message, facts: { cluster: name } };
 }
 
-export function unknownWorker(cluster: string, node: string): Refusal {
+function unknownWorker(cluster: string, node: string): Refusal {
   const message = `Cluster "${cluster}" has no worker "${node}". List them with "muster workers list --cluster ${cluster}".`;
   return { kind: 'not-found', code: 'unknown-worker', message, facts: { cluster, worker: node } };
 }

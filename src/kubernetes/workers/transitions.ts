@@ -1,16 +1,7 @@
 // What may become of a worker, one function a transition. No other code changes the state, the cordon or the work of a worker: here the state table is kept, and
 // what an operator had cordoned stays known until the cordon is taken back.
-import { idOf, type Id, type Stored } from '../../fleet/index.ts';
-import {
-  CLUSTER,
-  WORKER,
-  WORKER_TRANSITIONS,
-  type ClusterId,
-  type DrainPolicy,
-  type Worker,
-  type WorkerId,
-  type WorkerState,
-} from '../model.ts';
+import type { Id, Stored } from '../../fleet/index.ts';
+import { WORKER_TRANSITIONS, type DrainPolicy, type Worker, type WorkerState } from '../model.ts';
 
 export type StoredWorker = Stored<'worker', Worker>;
 
@@ -18,14 +9,6 @@ export type StoredWorker = Stored<'worker', Worker>;
 export interface ChangeNote {
   readonly by: string;
   readonly nowMs: number;
-}
-
-export function workerId(cluster: string, node: string): WorkerId {
-  return idOf(WORKER, `${cluster}.${node}`);
-}
-
-export function clusterOf({ cluster }: Pick<Worker, 'cluster'>): ClusterId {
-  return idOf(CLUSTER, cluster);
 }
 
 export interface AssignWork extends ChangeNote {

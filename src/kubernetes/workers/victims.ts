@@ -1,8 +1,7 @@
 // Which workers go when only a number is said: those that serve nobody first (their Node is missing or not Ready), then the newest, ties by id. Workers that
 // another operation has in hand are left out. Control-plane nodes are never workers.
-import type { FleetReader } from '../../fleet/index.ts';
+import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
-import { idOf } from '../../fleet/index.ts';
 import { WORKERS_BY_CLUSTER, type Worker } from '../model.ts';
 import { isBusy } from './busy.ts';
 import type { StoredWorker } from './transitions.ts';

@@ -1,8 +1,7 @@
 // Both simulated clusters pass the contract suite: the one in memory, and the one whose objects are documents.
 import { Registry } from '../../../fleet/index.ts';
-import { Journal, type Ids } from '../../../journal/index.ts';
+import { accept, Journal, type Ids } from '../../../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../../../journal/runtime.ts';
-import { accept } from '../../../journal/index.ts';
 import type { ClusterApi } from '../cluster-api.ts';
 import { describeClusterApi, type ClusterHarness, type WantedPods } from '../contract.ts';
 import { FleetObjects } from './fleet-objects.ts';

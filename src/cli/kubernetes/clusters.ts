@@ -1,0 +1,88 @@
+// muster clusters: the Kubernetes clusters whose workers Muster manages.
+import { Command } from 'commander';
+import type { Cluster } from '../client/representations.ts';
+import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
+import { omitUndefined } from '../input/defined-fields.ts';
+import { durationText, relativeTime } from '../output/duration.ts';
+import {
+  changedFacts,
+  createOne,
+  deleteCommand,
+  listCommand,
+  showCommand,
+  type ResourceSpec,
+} from '../resource-commands.ts';
+import type { Facts } from '../session.ts';
+
+const CLUSTERS: ResourceSpec<Cluster> = {
+  command: 'clusters',
+  kind: 'cluster',
+  path: '/api/v1/clusters',
+  sample: 'edge',
+  columns: (nowMs) => [
+    { title: 'name', of: (one) => one.name, colour: 'bold' },
+    { title: 'kind', of: (one) => one.kind },
+    { title: 'state', of: (one) => one.state },
+    { title: 'since', of: (one) => relativeTime(one.sinceMs, nowMs) },
+    { title: 'version', of: (one) => one.version },
+    { title: 'site', of: (one) => one.site },
+    { title: 'reach', of: (one) => one.reach },
+  ],
+  facts,
+};
+
+function facts(one: Cluster, nowMs: number): Facts {
+  const { deadlineMs, evictBare, keepEmptyDir } = one.drainPolicy;
+  return [
+    ['Name', one.name],
+    ['Kind', one.kind],
+    ['State', `${one.state}, since ${relativeTime(one.sinceMs, nowMs)}`],
+    ['Endpoint', one.endpoint],
+    ['Version', one.version],
+    ['Site', one.site],
+    ['Reach', `${one.reach} (how Muster gets to the machines of new workers)`],
+    [
+      'Drain',
+      `deadline ${durationText(deadlineMs)}${evictBare ? ', evicts bare pods' : ''}${keepEmptyDir ? ', keeps emptyDir pods' : ''}`,
+    ],
+    ['When a host leaves', `${one.whenHostLeaves}, ${one.drainsAtOnce} at once`],
+    ['Muster may not', one.missingPermissions?.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')],
+    ...changedFacts(one, nowMs),
+  ];
+}
+
+export function clustersCommand(cli: Cli): Command {
+  return commandGroup(
+    'clusters',
+    'Kubernetes clusters whose workers are brought in and taken out',
+    listCommand(cli, CLUSTERS, {
+      empty: 'No clusters. Register one with: muster clusters add edge --simulated',
+      filters: [
+        ['--state <state>', 'only those that are reachable, silent or unknown'],
+        ['--site <name>', 'only clusters of this site'],
+      ],
+      examples: [['those whose API does not answer', 'muster clusters list --state silent']],
+    }),
+    showCommand(cli, CLUSTERS),
+    addCluster(cli),
+    deleteCommand(cli, CLUSTERS, 'Forget clusters that have no workers; nothing is done there'),
+  );
+}
+
+interface AddOptions {
+  readonly simulated?: true;
+  readonly site?: string;
+}
+
+function addCluster(cli: Cli): Command {
+  const command = new Command('add')
+    .description('Register a cluster')
+    .argument('<name>')
+    .requiredOption('--simulated', 'one that is simulated by the control plane itself')
+    .option('--site <name>', 'where it is');
+  addExamples(command, ['a simulated one, to try things out', 'muster clusters add edge --simulated']);
+  return withAction<AddOptions>(cli, command, (session, { args: [name], options }) => {
+    const body = omitUndefined({ name, kind: 'simulated', site: options.site });
+    return createOne(session, CLUSTERS, { body, sentence: (one) => `Cluster ${one.name} is registered.` });
+  });
+}

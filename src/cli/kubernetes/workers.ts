@@ -1,0 +1,177 @@
+// muster workers: the Nodes of Kubernetes clusters that Muster brings in and takes out, and what drains of them are doing.
+import { Command } from 'commander';
+import type { DrainReport, Worker } from '../client/representations.ts';
+import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
+import { omitUndefined } from '../input/defined-fields.ts';
+import { wholeNumber } from '../input/input-file.ts';
+import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
+import { parseDuration, relativeTime } from '../output/duration.ts';
+import { changedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
+import type { Facts, Session } from '../session.ts';
+
+const WORKERS: ResourceSpec<Worker> = {
+  command: 'workers',
+  kind: 'worker',
+  path: '/api/v1/workers',
+  sample: 'edge.worker-1',
+  columns: (nowMs) => [
+    { title: 'name', of: (one) => one.id, colour: 'bold' },
+    { title: 'cluster', of: (one) => one.cluster },
+    { title: 'state', of: (one) => one.state },
+    { title: 'since', of: (one) => relativeTime(one.stateSinceMs, nowMs) },
+    { title: 'node', of: (one) => one.readiness },
+    { title: 'instance', of: (one) => one.instance },
+    { title: 'operation', of: (one) => one.work?.operation },
+  ],
+  facts,
+};
+
+function facts(one: Worker, nowMs: number): Facts {
+  const { cordon, work } = one;
+  return [
+    ['Name', one.id],
+    ['Cluster', one.cluster],
+    ['Node', `${one.node} (${one.readiness}, since ${relativeTime(one.readinessSinceMs, nowMs)})`],
+    ['State', `${one.state}, since ${relativeTime(one.stateSinceMs, nowMs)}`],
+    ['Instance', one.instance],
+    [
+      'Cordon',
+      cordon &&
+        `by operation ${cordon.operation}${cordon.wasUnschedulable ? '; an operator had cordoned it before' : ''}`,
+    ],
+    ['Operation', work?.operation],
+    ...changedFacts(one, nowMs),
+  ];
+}
+
+const REPORTS: ResourceSpec<DrainReport> = {
+  command: 'workers drains',
+  kind: 'drain-report',
+  path: '/api/v1/drain-reports',
+  sample: 'edge.worker-1',
+  columns: (nowMs) => [
+    { title: 'worker', of: (one) => one.id, colour: 'bold' },
+    { title: 'left', of: (one) => one.left, align: 'right' },
+    { title: 'terminating', of: (one) => one.terminating, align: 'right' },
+    { title: 'blocked by', of: blockersOf },
+    { title: 'seen', of: (one) => relativeTime(one.atMs, nowMs) },
+  ],
+  facts: (one, nowMs) => [
+    ['Worker', one.id],
+    ['Operation', one.operation],
+    ['Pods left', `${one.left}, of which ${one.terminating} are terminating`],
+    ['Blocked by', blockersOf(one)],
+    ['Seen', relativeTime(one.atMs, nowMs)],
+  ],
+};
+
+function blockersOf({ blockers, moreBlockers }: DrainReport): string | undefined {
+  if (blockers.length === 0) return undefined;
+  const named = blockers.map(({ namespace, pod, reason, budget }) => `${namespace}/${pod} (${budget ?? reason})`);
+  return [...named, ...(moreBlockers > 0 ? [`and ${moreBlockers} more`] : [])].join(', ');
+}
+
+export function workersCommand(cli: Cli): Command {
+  return commandGroup(
+    'workers',
+    'Kubernetes workers: drain them within budgets, take them out, give them back',
+    listCommand(cli, WORKERS, {
+      empty: 'No workers.',
+      filters: [
+        ['--cluster <name>', 'only workers of this cluster'],
+        ['--state <state>', 'only those in this state, such as drained'],
+        ['--readiness <readiness>', 'only those whose Node is ready, not-ready, unknown or missing'],
+        ['--instance <name>', 'only the one on this instance'],
+      ],
+      examples: [['those whose Node is not Ready', 'muster workers list --cluster edge --readiness not-ready']],
+    }),
+    showCommand(cli, WORKERS),
+    listDrains(cli),
+    drainWorkers(cli, 'drain'),
+    drainWorkers(cli, 'remove'),
+    returnWorkers(cli),
+  );
+}
+
+function listDrains(cli: Cli): Command {
+  return commandGroup(
+    'drains',
+    'How far drains are, and which pods block them',
+    listCommand(cli, REPORTS, {
+      empty: 'No worker is being drained.',
+      filters: [['--cluster <name>', 'only workers of this cluster']],
+    }),
+    showCommand(cli, REPORTS),
+  );
+}
+
+interface DrainOptions extends WaitOptions {
+  readonly cluster: string;
+  readonly count?: number;
+  readonly deadline?: number;
+  readonly evictBare?: true;
+  readonly keepEmptyDir?: true;
+  readonly reason?: string;
+}
+
+const DESCRIPTIONS = {
+  drain: 'Bring all pods off workers within their budgets, and leave them cordoned',
+  remove: 'Drain workers, then take their Nodes and their instances away',
+};
+
+function drainWorkers(cli: Cli, verb: 'drain' | 'remove'): Command {
+  const command = new Command(verb)
+    .description(DESCRIPTIONS[verb])
+    .argument('[nodes...]', 'the names of their Nodes')
+    .requiredOption('--cluster <name>', 'the cluster that they are of')
+    .option('--count <n>', 'in place of names: unhealthy ones first, then the newest', wholeNumber)
+    .option(
+      '--deadline <time>',
+      'for how long pods are evicted, such as 10m; as the cluster has it if not said',
+      parseDuration,
+    )
+    .option('--evict-bare', 'evict pods that nothing makes again: they are lost')
+    .option('--keep-empty-dir', 'let pods with data in an emptyDir block the drain')
+    .option('--reason <text>', 'why, for the history');
+  withWait(command);
+  addExamples(command, [`two of them, and wait`, `muster workers ${verb} worker-1 worker-2 --cluster edge --wait`]);
+  return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
+    const { cluster, count, deadline, evictBare, keepEmptyDir, reason } = options;
+    const workers = args.length > 0 ? args : undefined;
+    const body = omitUndefined({ workers, count, deadlineMs: deadline, evictBare, keepEmptyDir, reason });
+    return startWork(session, { cluster, verb, body }, options);
+  });
+}
+
+function returnWorkers(cli: Cli): Command {
+  const command = new Command('return')
+    .description('Take the cordons of drained workers back and put them in service again')
+    .argument('<nodes...>', 'the names of their Nodes')
+    .requiredOption('--cluster <name>', 'the cluster that they are of')
+    .option('--reason <text>', 'why, for the history');
+  withWait(command);
+  addExamples(command, ['after its machine was upgraded', 'muster workers return worker-1 --cluster edge --wait']);
+  return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
+    const { cluster, reason } = options;
+    return startWork(session, { cluster, verb: 'return', body: omitUndefined({ workers: args, reason }) }, options);
+  });
+}
+
+interface Started {
+  readonly operation: string;
+  readonly workers: readonly string[];
+}
+
+interface WorkRequest {
+  readonly cluster: string;
+  readonly verb: 'drain' | 'remove' | 'return';
+  readonly body: object;
+}
+
+async function startWork(session: Session, { cluster, verb, body }: WorkRequest, options: WaitOptions) {
+  const path = `/api/v1/clusters/${encodeURIComponent(cluster)}/workers/${verb}`;
+  const started = await session.client.write<Started>('POST', path, { body });
+  const { operation, workers } = started;
+  const what = `${verb} ${workers.length === 1 ? `worker ${workers[0]}` : `${workers.length} workers`}`;
+  return reportStarted(session, { id: operation, what, answer: started }, options);
+}

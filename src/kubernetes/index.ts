@@ -1,0 +1,1 @@
+export { CLUSTER, DRAIN_REPORT, WORKER } from './model.ts';
