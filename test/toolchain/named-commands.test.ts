@@ -10,7 +10,7 @@ import { productSources } from './refusals-in-source.ts';
 const NAMED = /\bmuster ((?:[a-z][a-z-]*)(?:[^"`'\n\\;]|'')*)/g;
 
 /** What begins so is a name inside the program: of a lock, a schema, a statement. */
-const INTERNAL = /^(?:lease|schema|statement) /;
+const INTERNAL = /^(?:lease|schema|statement|secret) /;
 
 const COMMENT = /^\s*(?:\/\/|\*|\/\*)/;
 

@@ -10,7 +10,7 @@ export interface ClusterNode {
   /** What the Ready condition says: `unknown` when its kubelet was silent for too long. */
   readonly readiness: Exclude<Readiness, 'missing'>;
   readonly isUnschedulable: boolean;
-  /** Load balancers outside the cluster are told to leave it alone. */
+  /** Load balancers outside the cluster send it nothing. */
   readonly isExcludedFromLoadBalancers: boolean;
   readonly isControlPlane: boolean;
   readonly providerId?: string;
