@@ -1,5 +1,6 @@
 // Secrets that were planted in documents, requests and the errors of a peer are nowhere to be found: not in the store, the log, the files or any answer.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -9,6 +10,7 @@ import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { OPERATIONS_CONTROLLER } from '../../src/operations/module.ts';
 import { SECRET_KEY_FILE } from '../../src/main/secret-keys.ts';
 import { startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
+import { openStream } from '../api/sse.ts';
 import { programWithVaults, VAULT } from './vaults-fixture.ts';
 
 let folder: string;
@@ -125,6 +127,24 @@ describe('a secret', () => {
     await expectNowhere(...how.map(planted));
   });
 
+  test('is-in-nothing-that-a-watcher-is-sent, sealed or not', async () => {
+    await world.server.app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = world.server.app.server.address() as AddressInfo;
+    const headers = { authorization: `Bearer ${admin}` };
+    const stream = await openStream(`http://127.0.0.1:${port}/api/v1/watch`, headers);
+    const secret = planted('watched');
+    expect((await post({ name: 'one', note: 'plain', user: 'root', secret })).statusCode).toBe(201);
+    await openVaults();
+    await post({ name: 'last', user: 'root', secret: planted('last') });
+    while (!(await stream.next()).data.includes('"id":"last"'));
+    const seen = stream.raw();
+    stream.close();
+    expect(seen).toContain('"secret":"[secret]"');
+    expect(seen).toContain('401 for root:[secret]');
+    expect(seen).not.toContain('sealed.');
+    for (const form of formsOf(secret)) expect(seen).not.toContain(form);
+  });
+
   test('that-is-in-a-refused-request-is-repeated-by-no-refusal', async () => {
     const secret = planted('refused');
     const body = { name: 'one', user: 'root', secret };
@@ -145,6 +165,16 @@ describe('a secret', () => {
     ];
     expect(answers.map(({ statusCode }) => statusCode >= 400)).toEqual(answers.map(() => true));
     for (const { body: text } of answers) for (const form of formsOf(secret)) expect(text).not.toContain(form);
+    await expectNowhere(secret);
+  });
+
+  test('that-somebody-logs-is-not-in-the-log, whatever it is logged in', async () => {
+    const secret = planted('logged');
+    expect((await post({ name: 'one', user: 'root', secret })).statusCode).toBe(201);
+    const { log } = world.runtime.environment;
+    const err = new Error(`the peer said ${secret}`, { cause: new Error(encodeURIComponent(secret)) });
+    log.error({ err, request: { headers: { authorization: `Basic ${btoa(`root:${secret}`)}` } } }, `no ${secret}`);
+    expect(world.logged()).toContain('no [secret]');
     await expectNowhere(secret);
   });
 

@@ -1,6 +1,6 @@
 // A change of the key that seals secrets, and what becomes of them by backup and restore: with the right key file, another one, and none.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,9 +8,10 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf } from '../../src/fleet/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { SECRETS } from '../../src/keys/index.ts';
+import { OPERATIONS_CONTROLLER } from '../../src/operations/module.ts';
 import { SECRET_KEY_FILE } from '../../src/main/secret-keys.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
-import { startApiTestServer, type ApiTestServer } from '../api/api-test-server.ts';
+import { startApiTestServer, takeLease, type ApiTestServer } from '../api/api-test-server.ts';
 import { run } from '../cli/muster.ts';
 import { programWithVaults, VAULT } from './vaults-fixture.ts';
 
@@ -134,6 +135,45 @@ describe('a change of the key', () => {
     expect(existsSync(file)).toBe(false);
     expect(opens('one')).toBe('secret-key-missing');
     expect((await world.call(admin, { url: '/api/v1/vaults/one' })).statusCode).toBe(200);
+  });
+});
+
+describe('a server with another key than the one before', () => {
+  /** On the same disk, with a key of its own: when it was started there were no secrets yet. */
+  async function takeOver(holder: ApiTestServer, other: ApiTestServer): Promise<void> {
+    const { store, fence } = holder.journal;
+    holder.journal.stepDown();
+    if (fence !== undefined) await store.releaseLease(fence.lease, fence.epoch);
+    await takeLease(other);
+  }
+
+  test('neither-opens-nor-seals-when-it-decides, and what is there stays as it is', async () => {
+    const [here, there] = [join(folder, 'here'), join(folder, 'there')];
+    for (const place of [here, there]) mkdirSync(place);
+    const shared = { program: PROGRAM };
+    const holder = await startApiTestServer({ ...shared, secretsIn: here });
+    const { disk, clock } = holder;
+    const other = await startApiTestServer({ ...shared, disk, clock, secretsIn: there, leads: false });
+    const token = await holder.token('admin');
+    const createAt = (server: ApiTestServer, name: string) =>
+      server.call(token, { method: 'POST', url: '/api/v1/vaults', payload: { name, user: 'root', secret: SECRET } });
+    expect((await createAt(holder, 'one')).statusCode).toBe(201);
+    const before = holder.journal.fleet.get(VAULT, idOf(VAULT, 'one'))?.doc;
+    await takeOver(holder, other);
+
+    for (const answer of [
+      await createAt(other, 'two'),
+      await other.call(token, { method: 'POST', url: '/api/v1/sealing-keys/reseal' }),
+    ])
+      expect([answer.statusCode, answer.json<{ code: string }>().code]).toEqual([409, 'secret-key-missing']);
+    await other.runtime.get(OPERATIONS_CONTROLLER).pass();
+    await clock.sleep(50, new AbortController().signal);
+    expect((await other.call(token, { url: '/api/v1/operation-items' })).body).toContain('does not have key');
+    expect(other.journal.fleet.get(VAULT, idOf(VAULT, 'one'))?.doc).toEqual(before);
+    expect(existsSync(join(there, SECRET_KEY_FILE))).toBe(false);
+    const listed = (await other.call(token, { url: '/api/v1/sealing-keys' })).json<{ items: { use: string }[] }>();
+    expect(listed.items.map(({ use }) => use)).toEqual(['missing']);
+    for (const server of [other, holder]) await server.close();
   });
 });
 
