@@ -16,7 +16,7 @@ export const unconnectedTakenForMoved: Mutant = {
   name: 'unconnected-taken-for-moved',
   bug: 'a drain counts as moved what is not connected where it arrived',
   scenario: SCALE_IN,
-  likely: 91,
+  likely: 5,
   caughtBy: [settledBeforeDrained.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) =>
@@ -29,7 +29,7 @@ export const targetBoundInPlaceOfSource = withNetworkDriver(
     name: 'target-bound-in-place-of-source',
     bug: 'a move binds its target while the instance still runs at the source, which loses its connection',
     scenario: SCALE_IN,
-    likely: 1,
+    likely: 5,
     caughtBy: [sourceStaysConnected.name],
   },
   (driver) => ({
@@ -45,7 +45,7 @@ export const readinessPerHost: Mutant = {
   name: 'readiness-per-host',
   bug: 'a host that cannot prepare one service counts as not ready for any',
   scenario: SCALE_IN,
-  likely: 32,
+  likely: 25,
   caughtBy: [waitsForOwnServiceOnly.name],
   plant: (parts) =>
     withDriver(parts, 'views', (_driver, runtime) => {

@@ -42,7 +42,7 @@ export const formerZonesForgotten: Mutant = {
   name: 'former-zones-forgotten',
   bug: 'a removal waits only for peers that are in the zone of the host now',
   scenario: SCALE_IN,
-  likely: 8,
+  likely: 5,
   caughtBy: [removedEverywhere.name],
   plant: plantEndKind({
     peersOf: (fleet, id) => {
@@ -55,7 +55,7 @@ export const formerZonesForgotten: Mutant = {
 export const oldAgentsCountedConverged: Mutant = {
   name: 'old-agents-counted-converged',
   bug: 'a peer counts as converged on a removal while its agent leaves its switch as it is',
-  likely: 6,
+  likely: 18,
   scenario: SCALE_IN,
   // The `views` driver does not trust such an agent either: whoever waits for its convergence waits for ever.
   caughtBy: [removedEverywhere.name, AT_REST],
@@ -84,7 +84,7 @@ export const forceLeavesTenants: Mutant = {
   name: 'force-leaves-tenants',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
-  likely: 4,
+  likely: 5,
   caughtBy: [removedWithTenants.name, 'never: a removed host has a designation', AT_REST],
   plant: plantEndKind({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };

@@ -15,6 +15,8 @@ import { alterSteps, mapFleet, mapDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withDriver, withViewPart, withRunningPart } from './planting.ts';
 
+/** What is planted designates the host without asking whether it is the standby. */
+const STANDBY_ELSEWHERE = 'never: the standby of a service is its designated host';
 const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
 
 /** Changes what is committed, whatever decided it. */
@@ -51,7 +53,7 @@ function leavingHost(fleet: FleetReader, service: Service): string | undefined {
 export const electionIgnoresTombstones: Mutant = {
   name: 'election-ignores-tombstones',
   bug: 'elections choose a host that is leaving, if one has anything of the service',
-  likely: 4,
+  likely: 13,
   scenario: SCALE_IN,
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING],
   plant: (parts) =>
@@ -138,6 +140,7 @@ export const endWithoutEvidence: Mutant = {
   name: 'end-without-evidence',
   bug: 'a host that is to leave is past the point of no return before it has said that it left',
   scenario: SCALE_IN,
+  likely: 2,
   caughtBy: [finalizedOnEvidence.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) => {
@@ -152,7 +155,7 @@ export const endWithoutEvidence: Mutant = {
 export const budgetIgnored: Mutant = {
   name: 'budget-ignored',
   bug: 'drains begin as many moves as they like',
-  likely: 4,
+  likely: 5,
   scenario: SCALE_IN,
   caughtBy: ['never: drains begin more moves than their budgets allow'],
   plant: (parts) =>
@@ -189,7 +192,7 @@ export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is connected',
   scenario: SCALE_IN,
-  likely: 12,
+  likely: 9,
   caughtBy: [operatorFencedDistrusted.name],
   plant: (parts) =>
     withRunningPart(parts, LIVENESS_CONTROLLER, (runtime, production) => {
@@ -213,8 +216,9 @@ export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
+  likely: 12,
   // A removed target is waited for without end where no other one is chosen.
-  caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST],
+  caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST, STANDBY_ELSEWHERE],
   plant: (parts) =>
     withKinds(parts, ['handover'], (kind) => {
       return {
@@ -268,6 +272,7 @@ export const removedStillInViews: Mutant = {
   name: 'removed-still-in-views',
   bug: 'hosts are shown peers that are past the point of no return',
   scenario: SCALE_IN,
+  likely: 2,
   caughtBy: [removedEverywhere.name, AT_REST, NO_LEFTOVERS],
   plant: (parts) =>
     withViewPart(parts, 'peers', (part) => ({
