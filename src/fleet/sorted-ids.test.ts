@@ -35,6 +35,46 @@ it('walks in order when a whole snapshot came in disorder', () => {
   expect(ids.toArray()).toEqual([...names].sort());
 });
 
+const LARGE = Array.from({ length: 1000 }, (_, nth) => `n-${String(nth).padStart(4, '0')}`);
+const anyLargeStep = fc.tuple(
+  fc.constantFrom('delete', 'delete', 'delete', 'add', 'add-new', 'walk'),
+  fc.integer({ min: 0, max: 999 }),
+);
+
+it('walks a large set in order, of which many ids are deleted between two walks, and some come back', () => {
+  const property = fc.property(fc.array(anyLargeStep, { minLength: 300, maxLength: 900, size: 'max' }), (steps) => {
+    const ids = new SortedIds();
+    for (const id of LARGE) ids.add(id);
+    const naive = new Set(LARGE);
+    for (const [what, nth] of steps) {
+      const id = what === 'add-new' ? `n-${nth}-later` : (LARGE[nth] as string);
+      if (what === 'walk' && nth < 100) expect(ids.toArray()).toEqual([...naive].sort());
+      if (what === 'delete') {
+        ids.delete(id);
+        naive.delete(id);
+      } else if (what !== 'walk') {
+        ids.add(id);
+        naive.add(id);
+      }
+      expect(ids.size).toBe(naive.size);
+      expect(ids.has(id)).toBe(naive.has(id));
+      if (ids.isBeyond(id)) expect([...naive].every((one) => one < id)).toBe(true);
+    }
+    expect(ids.toArray()).toEqual([...naive].sort());
+  });
+  fc.assert(property, { numRuns: 30 });
+});
+
+it('is empty after all ids of a large set were deleted, and fills again', () => {
+  const ids = new SortedIds();
+  for (const id of LARGE) ids.add(id);
+  for (const id of LARGE) ids.delete(id);
+  for (const id of LARGE) ids.delete(id);
+  expect([ids.size, ids.toArray()]).toEqual([0, []]);
+  for (const id of LARGE.toReversed()) ids.add(id);
+  expect(ids.toArray()).toEqual(LARGE);
+});
+
 it('knows that an id comes after all others, as long as they came in order', () => {
   const ids = new SortedIds();
   expect(ids.isBeyond('a')).toBe(true);

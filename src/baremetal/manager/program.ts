@@ -7,6 +7,8 @@ import { TaskRunner } from './task-runner.ts';
 import { Tenure } from './tenure.ts';
 
 const ACQUIRE_RETRY_MS = 1000;
+/** Asks for nodes under way: while the control plane writes one batch, it decides the next. */
+const ACQUIRES_AT_ONCE = 2;
 /** The machines' calls are ended with the program; one that does not end in time keeps the lease until it runs out. */
 const STOP_WITHIN_MS = 5000;
 
@@ -92,7 +94,10 @@ export class ManagerProgram {
     const { clock } = this.#ports;
     while (!signal.aborted) {
       await this.#offered.wait(signal);
-      while (!signal.aborted && (await this.#acquireBatch(signal))) await clock.turn();
+      const acquireAll = async (): Promise<void> => {
+        while (!signal.aborted && (await this.#acquireBatch(signal))) await clock.turn();
+      };
+      await Promise.all(Array.from({ length: ACQUIRES_AT_ONCE }, acquireAll));
     }
   }
 

@@ -10,11 +10,23 @@ const NODE_TARGET = NODE.name;
 const INSTANCE_TARGET = 'instance';
 
 const NO_ITEMS: ReadonlySet<string> = new Set();
+const NO_ASSIGNEES: ReadonlyMap<string, string | undefined> = new Map();
+
+/** What items of one kind of target are about: under their ids as they are, since making a key of each would cost more than all the rest. */
+interface Targets {
+  /** The manager of a node, and of the instance that has it. */
+  readonly managers: Map<string, string>;
+  /** By target, the items with their assignees. */
+  readonly items: Map<string, Map<string, string | undefined>>;
+}
+
+const newTargets = (): Targets => ({ managers: new Map(), items: new Map() });
 
 export class ManagerTasks implements ProjectionState {
-  /** The manager of what an item may be about: a node, and the instance that has it. */
-  readonly #managerOfTarget = new Map<string, string>();
-  readonly #itemsOfTarget = new Map<string, Map<string, string | undefined>>();
+  readonly #nodes = newTargets();
+  readonly #instances = newTargets();
+  /** Targets that never have a manager, under keys with their kinds. */
+  readonly #others = newTargets();
   readonly #itemsOfManager = new Map<string, Set<string>>();
 
   apply({ kind, before, after }: AppliedChange): void {
@@ -30,45 +42,56 @@ export class ManagerTasks implements ProjectionState {
 
   /** Open items about a node: by its id, and by the instance that has it. */
   *itemsOn(node: string, instance: string | undefined): Iterable<string> {
-    yield* this.#itemsOfTarget.get(targetKey(NODE_TARGET, node))?.keys() ?? [];
-    if (instance !== undefined) yield* this.#itemsOfTarget.get(targetKey(INSTANCE_TARGET, instance))?.keys() ?? [];
+    yield* this.#nodes.items.get(node)?.keys() ?? [];
+    if (instance !== undefined) yield* this.#instances.items.get(instance)?.keys() ?? [];
   }
 
   #applyItem(before: Item | undefined, after: Item | undefined, id = ''): void {
     const [from, to] = [placeOf(before), placeOf(after)];
-    if (from?.target === to?.target && from?.assignee === to?.assignee) return;
+    if (from?.kind === to?.kind && from?.target === to?.target && from?.assignee === to?.assignee) return;
     if (from !== undefined) this.#removeItem(id, from);
     if (to !== undefined) this.#addItem(id, to);
   }
 
-  #addItem(id: string, { target, assignee }: ItemPlace): void {
-    let items = this.#itemsOfTarget.get(target);
-    if (items === undefined) this.#itemsOfTarget.set(target, (items = new Map<string, string | undefined>()));
-    items.set(id, assignee);
-    this.#give(id, this.#managerOfTarget.get(target) ?? assignee);
+  #targetsOf({ kind }: ItemPlace): Targets {
+    if (kind === NODE_TARGET) return this.#nodes;
+    return kind === INSTANCE_TARGET ? this.#instances : this.#others;
   }
 
-  #removeItem(id: string, { target, assignee }: ItemPlace): void {
-    const items = this.#itemsOfTarget.get(target);
+  #addItem(id: string, place: ItemPlace): void {
+    const { managers, items: byTarget } = this.#targetsOf(place);
+    const { target, assignee } = place;
+    let items = byTarget.get(target);
+    if (items === undefined) byTarget.set(target, (items = new Map<string, string | undefined>()));
+    items.set(id, assignee);
+    this.#give(id, managers.get(target) ?? assignee);
+  }
+
+  #removeItem(id: string, place: ItemPlace): void {
+    const { managers, items: byTarget } = this.#targetsOf(place);
+    const { target, assignee } = place;
+    const items = byTarget.get(target);
     items?.delete(id);
-    if (items?.size === 0) this.#itemsOfTarget.delete(target);
-    this.#take(id, this.#managerOfTarget.get(target) ?? assignee);
+    if (items?.size === 0) byTarget.delete(target);
+    this.#take(id, managers.get(target) ?? assignee);
   }
 
   #applyNode(before: AppliedChange['before'], after: AppliedChange['after']): void {
     const [from, to] = [before?.doc as Node | undefined, after?.doc as Node | undefined];
     if (from?.manager === to?.manager && from?.instance === to?.instance) return;
-    const id = (after ?? before)?.id ?? '';
-    for (const target of targetsOf(id, from)) this.#setManager(target, undefined);
-    for (const target of targetsOf(id, to)) this.#setManager(target, to?.manager);
+    this.#setManager(this.#nodes, (after ?? before)?.id ?? '', to?.manager);
+    const had = from?.manager === undefined ? undefined : from.instance;
+    const has = to?.manager === undefined ? undefined : to.instance;
+    if (had !== undefined && had !== has) this.#setManager(this.#instances, had, undefined);
+    if (has !== undefined) this.#setManager(this.#instances, has, to?.manager);
   }
 
-  #setManager(target: string, manager: string | undefined): void {
-    const former = this.#managerOfTarget.get(target);
+  #setManager({ managers, items }: Targets, target: string, manager: string | undefined): void {
+    const former = managers.get(target);
     if (former === manager) return;
-    if (manager === undefined) this.#managerOfTarget.delete(target);
-    else this.#managerOfTarget.set(target, manager);
-    for (const [id, assignee] of this.#itemsOfTarget.get(target) ?? []) {
+    if (manager === undefined) managers.delete(target);
+    else managers.set(target, manager);
+    for (const [id, assignee] of items.get(target) ?? NO_ASSIGNEES) {
       this.#take(id, former ?? assignee);
       this.#give(id, manager ?? assignee);
     }
@@ -89,6 +112,7 @@ export class ManagerTasks implements ProjectionState {
 }
 
 interface ItemPlace {
+  readonly kind: string;
   readonly target: string;
   readonly assignee: string | undefined;
 }
@@ -97,15 +121,9 @@ interface ItemPlace {
 function placeOf(item: Item | undefined): ItemPlace | undefined {
   if (item === undefined || !isOpen(item) || item.host !== undefined) return undefined;
   const { target, assignee } = item;
-  const leadsToNode = target.kind === NODE_TARGET || target.kind === INSTANCE_TARGET;
-  return leadsToNode || assignee !== undefined ? { target: targetKey(target.kind, target.id), assignee } : undefined;
-}
-
-function targetsOf(id: string, node: Node | undefined): string[] {
-  if (node?.manager === undefined) return [];
-  const targets = [targetKey(NODE_TARGET, id)];
-  if (node.instance !== undefined) targets.push(targetKey(INSTANCE_TARGET, node.instance));
-  return targets;
+  const { kind, id } = target;
+  if (kind === NODE_TARGET || kind === INSTANCE_TARGET) return { kind, target: id, assignee };
+  return assignee === undefined ? undefined : { kind, target: targetKey(kind, id), assignee };
 }
 
 export const MANAGER_TASKS: Projection<ManagerTasks> = {

@@ -72,9 +72,10 @@ function chooseCandidate(
   { requirements, except, start }: NodeRequest & { readonly start: number },
 ): NodeId | undefined {
   let best: (OnRing & { readonly surplus: Surplus }) | undefined;
-  for (const { id, doc } of candidates) {
+  for (const node of candidates) {
+    const { id, doc } = node;
     if (!isFree(doc) || except?.has(id) === true) continue;
-    const hardware = index.hardwareOf(doc);
+    const hardware = index.hardwareOf(node);
     if (!isInSite(requirements, hardware) || findMismatch(requirements, hardware) !== undefined) continue;
     const distance = ringDistance(start, ringPosition(id));
     const found = { id, distance, surplus: surplusOf(requirements, hardware) };
@@ -92,10 +93,10 @@ export function countStages(fleet: FleetReader, { requirements, candidates }: No
   const groups =
     candidates === undefined
       ? Array.from(index.shapes, ({ hardware, count: all, free }) => ({ hardware, all, free: free.size }))
-      : listCandidates(fleet, candidates).map(({ doc }) => ({
-          hardware: index.hardwareOf(doc),
-          all: doc.state === 'removed' ? 0 : 1,
-          free: isFree(doc) ? 1 : 0,
+      : listCandidates(fleet, candidates).map((node) => ({
+          hardware: index.hardwareOf(node),
+          all: node.doc.state === 'removed' ? 0 : 1,
+          free: isFree(node.doc) ? 1 : 0,
         }));
   for (const { hardware, all, free } of groups) {
     if (!isInSite(requirements, hardware)) continue;

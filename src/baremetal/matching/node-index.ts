@@ -9,6 +9,7 @@ import { requirementsKey, type Requirements } from './requirements.ts';
 
 /** Nodes that differ in nothing that a request can ask for. */
 export interface Shape {
+  readonly key: string;
   readonly hardware: Hardware;
   /** Those that may be claimed. */
   readonly free: NodeRing;
@@ -24,43 +25,58 @@ const RANKINGS_MAX = 64;
 
 export class NodeIndex implements Forkable {
   readonly #shapes: Map<string, Shape>;
+  /** By node: to write down what a node is made of costs more than to reserve it. */
+  readonly #shapeOf: Map<string, Shape>;
   readonly #rankings = new Map<string, Ranking>();
 
-  constructor(shapes = new Map<string, Shape>()) {
+  constructor(shapes = new Map<string, Shape>(), shapeOf = new Map<string, Shape>()) {
     this.#shapes = shapes;
+    this.#shapeOf = shapeOf;
   }
 
   fork(): NodeIndex {
-    const copies = [...this.#shapes].map(([key, shape]) => [key, { ...shape, free: shape.free.copy() }] as const);
-    return new NodeIndex(new Map(copies));
+    const shapes = new Map([...this.#shapes].map(([key, shape]) => [key, { ...shape, free: shape.free.copy() }]));
+    const shapeOf = [...this.#shapeOf].map(([id, { key }]) => [id, shapes.get(key) as Shape] as const);
+    return new NodeIndex(shapes, new Map(shapeOf));
   }
 
   apply({ before, after }: AppliedChange): void {
     const was = existing(before);
     const is = existing(after);
-    if (was !== undefined && is !== undefined && isAlike(was, is)) return;
+    if (was !== undefined && is !== undefined && hasSameShape(was.doc, is.doc)) {
+      this.#setFree(is.id, isFree(was.doc), isFree(is.doc));
+      return;
+    }
     if (was !== undefined) this.#remove(was);
     if (is !== undefined) this.#add(is);
+  }
+
+  #setFree(id: string, was: boolean, is: boolean): void {
+    if (was === is) return;
+    const { free } = this.#shapeOf.get(id) as Shape;
+    if (is) free.add(id);
+    else free.delete(id);
   }
 
   #add({ id, doc }: StoredNode): void {
     const key = shapeKey(doc);
     let shape = this.#shapes.get(key);
     if (shape === undefined) {
-      this.#shapes.set(key, (shape = { hardware: hardwareOf(doc), free: new NodeRing(), count: 0 }));
+      this.#shapes.set(key, (shape = { key, hardware: hardwareOf(doc), free: new NodeRing(), count: 0 }));
       this.#rankings.clear();
     }
     shape.count += 1;
+    this.#shapeOf.set(id, shape);
     if (isFree(doc)) shape.free.add(id);
   }
 
   #remove({ id, doc }: StoredNode): void {
-    const key = shapeKey(doc);
-    const shape = this.#shapes.get(key) as Shape;
+    const shape = this.#shapeOf.get(id) as Shape;
+    this.#shapeOf.delete(id);
     shape.count -= 1;
     if (isFree(doc)) shape.free.delete(id);
     if (shape.count > 0) return;
-    this.#shapes.delete(key);
+    this.#shapes.delete(shape.key);
     this.#rankings.clear();
   }
 
@@ -68,9 +84,9 @@ export class NodeIndex implements Forkable {
     return this.#shapes.values();
   }
 
-  /** What a node that was not removed is made of. */
-  hardwareOf(node: Node): Hardware {
-    return this.#shapes.get(shapeKey(node))?.hardware ?? hardwareOf(node);
+  /** What a node is made of. */
+  hardwareOf({ id, doc }: StoredNode): Hardware {
+    return this.#shapeOf.get(id)?.hardware ?? hardwareOf(doc);
   }
 
   rank(wanted: Requirements): Ranking {
@@ -88,10 +104,6 @@ type StoredNode = Stored<'node', Node>;
 
 function existing(stored: Stored | undefined): StoredNode | undefined {
   return stored === undefined || (stored.doc as Node).state === 'removed' ? undefined : (stored as StoredNode);
-}
-
-function isAlike(was: StoredNode, is: StoredNode): boolean {
-  return isFree(was.doc) === isFree(is.doc) && hasSameShape(was.doc, is.doc);
 }
 
 /** Whether a request may have it: what counts as free is what is offered. */

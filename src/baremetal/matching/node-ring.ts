@@ -27,12 +27,18 @@ export interface RingEntry {
 /** A part that grows beyond this is halved: an insertion moves so many entries at most. */
 const PART_MAX = 256;
 
+/** Positions lie next to each other: a search reads few places of the memory, and no entry is an object of its own. */
+interface Part {
+  readonly positions: number[];
+  readonly ids: string[];
+}
+
 /** Ordered by position, then by id: two nodes may have one position. */
 export class NodeRing {
-  readonly #parts: RingEntry[][];
+  readonly #parts: Part[];
   #size: number;
 
-  constructor(parts: RingEntry[][] = [], size = 0) {
+  constructor(parts: Part[] = [], size = 0) {
     this.#parts = parts;
     this.#size = size;
   }
@@ -43,56 +49,62 @@ export class NodeRing {
 
   copy(): NodeRing {
     return new NodeRing(
-      this.#parts.map((part) => [...part]),
+      this.#parts.map(({ positions, ids }) => ({ positions: [...positions], ids: [...ids] })),
       this.#size,
     );
   }
 
   add(id: string): void {
-    const entry = { position: ringPosition(id), id };
+    const position = ringPosition(id);
     this.#size += 1;
     if (this.#parts.length === 0) {
-      this.#parts.push([entry]);
+      this.#parts.push({ positions: [position], ids: [id] });
       return;
     }
-    const nth = Math.min(this.#partOf(entry), this.#parts.length - 1);
-    const part = this.#parts[nth] as RingEntry[];
-    part.splice(placeIn(part, entry), 0, entry);
-    if (part.length > PART_MAX) this.#parts.splice(nth + 1, 0, part.splice(part.length >>> 1));
+    const nth = Math.min(this.#partOf(position, id), this.#parts.length - 1);
+    const { positions, ids } = this.#parts[nth] as Part;
+    const at = placeIn({ positions, ids }, position, id);
+    positions.splice(at, 0, position);
+    ids.splice(at, 0, id);
+    if (ids.length <= PART_MAX) return;
+    const half = ids.length >>> 1;
+    this.#parts.splice(nth + 1, 0, { positions: positions.splice(half), ids: ids.splice(half) });
   }
 
   delete(id: string): void {
-    const entry = { position: ringPosition(id), id };
-    const nth = this.#partOf(entry);
+    const position = ringPosition(id);
+    const nth = this.#partOf(position, id);
     const part = this.#parts[nth];
     if (part === undefined) return;
-    const at = placeIn(part, entry);
-    if (part[at]?.id !== id) return;
-    part.splice(at, 1);
+    const at = placeIn(part, position, id);
+    if (part.ids[at] !== id) return;
+    part.positions.splice(at, 1);
+    part.ids.splice(at, 1);
     this.#size -= 1;
-    if (part.length === 0) this.#parts.splice(nth, 1);
+    if (part.ids.length === 0) this.#parts.splice(nth, 1);
   }
 
   /** The first entry at or after a position, once round; those that are excepted are passed over. */
   firstFrom(position: number, except?: ReadonlySet<string>): RingEntry | undefined {
-    const start = { position, id: '' };
-    let nth = this.#partOf(start);
-    let at = placeIn(this.#parts[nth] ?? [], start);
+    let nth = this.#partOf(position, '');
+    let at = nth < this.#parts.length ? placeIn(this.#parts[nth] as Part, position, '') : 0;
     for (let seen = 0; seen < this.#size; seen += 1, at += 1) {
-      while (at >= (this.#parts[nth]?.length ?? 0)) [nth, at] = [nth + 1 < this.#parts.length ? nth + 1 : 0, 0];
-      const entry = (this.#parts[nth] as RingEntry[])[at] as RingEntry;
-      if (except === undefined || !except.has(entry.id)) return entry;
+      while (at >= (this.#parts[nth]?.ids.length ?? 0)) [nth, at] = [nth + 1 < this.#parts.length ? nth + 1 : 0, 0];
+      const { positions, ids } = this.#parts[nth] as Part;
+      const id = ids[at] as string;
+      if (except === undefined || !except.has(id)) return { position: positions[at] as number, id };
     }
     return undefined;
   }
 
   /** The first part whose last entry is not before this one; beyond all parts when there is none. */
-  #partOf(entry: RingEntry): number {
+  #partOf(position: number, id: string): number {
     let low = 0;
     let high = this.#parts.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (isBefore((this.#parts[middle] as RingEntry[]).at(-1) as RingEntry, entry)) low = middle + 1;
+      const part = this.#parts[middle] as Part;
+      if (isBefore(part, part.ids.length - 1, position, id)) low = middle + 1;
       else high = middle;
     }
     return low;
@@ -100,17 +112,19 @@ export class NodeRing {
 }
 
 /** The place of the first entry that is not before this one. */
-function placeIn(part: readonly RingEntry[], entry: RingEntry): number {
+function placeIn(part: Part, position: number, id: string): number {
   let low = 0;
-  let high = part.length;
+  let high = part.ids.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (isBefore(part[middle] as RingEntry, entry)) low = middle + 1;
+    if (isBefore(part, middle, position, id)) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
-function isBefore(one: RingEntry, other: RingEntry): boolean {
-  return one.position < other.position || (one.position === other.position && one.id < other.id);
+/** Whether an entry of a part comes before this position and id. */
+function isBefore({ positions, ids }: Part, at: number, position: number, id: string): boolean {
+  const own = positions[at] as number;
+  return own < position || (own === position && (ids[at] as string) < id);
 }

@@ -73,7 +73,7 @@ function actOn({ fleet, item, nowMs }: AllocationStep, op: ClaimOrder['op']): re
   const { node, reservation } = allocationOf(fleet, item);
   // Its node is released in the commit that ends the item.
   if (node === undefined) return [];
-  const hardware = nodeIndexOf(fleet).hardwareOf(node.doc);
+  const hardware = nodeIndexOf(fleet).hardwareOf(node);
   const traits = reservation === undefined ? [] : requestedTraits(requestOf(reservation.doc).requirements, hardware);
   return [claimAction(item, node, { op, instance: item.doc.target.id, traits, nowMs })];
 }

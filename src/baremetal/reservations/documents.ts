@@ -27,7 +27,7 @@ export function takeNode(fleet: FleetReader, taken: TakenNode): Change[] {
   const { node, reservation, managerEpoch, requirements, by, nowMs } = taken;
   const { instance, manager } = reservation;
   const reserved = requireNode(reserve(node, { instance, manager, managerEpoch, by, nowMs }));
-  const traits = requestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node.doc));
+  const traits = requestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node));
   const { allocation, operation: _, ...rest } = reservation;
   const doc: Reservation = {
     ...rest,

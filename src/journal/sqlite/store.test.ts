@@ -236,6 +236,19 @@ test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next fiftee
   expect(toThread).toHaveBeenCalledTimes(1 + 15 + 1);
 });
 
+test('sqlite-a-commit-of-many-documents-goes-to-the-thread-too: it would hold the event loop', async () => {
+  const store = await openSqliteStore({ path: await pathForTest() });
+  onTestFinished(() => store.close());
+  const toThread = vi.spyOn(Worker.prototype, 'postMessage');
+  onTestFinished(() => toThread.mockRestore());
+  const many = Array.from({ length: 200 }, (_, nth) => put(`n${nth}`));
+  const reached = async (): Promise<boolean> => {
+    await mustWrite(store, batch(many));
+    return toThread.mock.calls.length > 0;
+  };
+  await vi.waitUntil(reached, { timeout: 60_000 });
+});
+
 test('sqlite-small-groups-are-written-here-while-there-was-no-large-one', async () => {
   const store = await openSqliteStore({ path: await pathForTest() });
   onTestFinished(() => store.close());

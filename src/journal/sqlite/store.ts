@@ -40,6 +40,9 @@ const THREAD_DOCUMENTS_MIN = 2000;
 /** Fewer commits are written sooner than a round trip to the thread takes. */
 const THREAD_BATCHES_MIN = 32;
 
+/** A few commits of many documents each take as long: they would hold the event loop meanwhile. */
+const THREAD_CHANGES_MIN = 200;
+
 /**
  * So many groups from a large one on go to the thread, however small: many ask, and what they ask next is decided meanwhile.
  * Between two large ones of 64 clients there are now and then more than three small ones.
@@ -73,6 +76,13 @@ interface Threads {
   readonly writer: SqliteWriterThread;
   readonly reader: SqliteReaderThread;
   readonly always: boolean;
+}
+
+function isLargeGroup(batches: Group['batches']): boolean {
+  if (batches.length >= THREAD_BATCHES_MIN) return true;
+  let count = 0;
+  for (const { changes } of batches) count += changes.length;
+  return count >= THREAD_CHANGES_MIN;
 }
 
 /** Takes a database that `openDatabase` has prepared; use `openSqliteStore`. */
@@ -124,7 +134,7 @@ export class SqliteStore implements Store {
   #writerFor({ batches }: Group): SqliteWriterThread | undefined {
     const writer = this.#writer;
     if (writer === undefined || this.#isClosing) return undefined;
-    this.#sinceLarge = batches.length >= THREAD_BATCHES_MIN ? 0 : this.#sinceLarge + 1;
+    this.#sinceLarge = isLargeGroup(batches) ? 0 : this.#sinceLarge + 1;
     return this.#alwaysOnThread || (this.#sinceLarge < THREAD_GROUPS && writer.prepare()) ? writer : undefined;
   }
 
