@@ -11,7 +11,7 @@ import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import { OPERATION } from '../src/operations/index.ts';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
-import { recordedJournal } from './placements/load.ts';
+import { recordedJournal } from './commits/recorded.ts';
 import { median } from './rounds.ts';
 import { leavers, loadedScaleInFleet, scaleInFleet, scatteredLeavers } from './scale-in-fleet.ts';
 import type { Scope } from './scope.ts';

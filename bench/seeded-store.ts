@@ -79,7 +79,14 @@ export function* clientTokens(count: number): Generator<TextChange> {
   for (let nth = 0; nth < count; nth += 1) yield token(clientTokenId(nth), { role: 'admin' });
 }
 
-function token(id: string, bound: Pick<Token, 'role' | 'host'>): TextChange {
+/** One may ask a thousand times a second, so a load needs several. */
+export const managerTokenId = (name: string, nth = 0): string => `bench-manager-${name}-${nth}`;
+
+export function managerToken(name: string, nth = 0): TextChange {
+  return token(managerTokenId(name, nth), { role: 'manager', manager: name });
+}
+
+function token(id: string, bound: Pick<Token, 'role' | 'host' | 'manager'>): TextChange {
   const doc: Token = {
     name: id,
     ...bound,

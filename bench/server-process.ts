@@ -1,7 +1,7 @@
 // A real server in a process of its own: `muster serve`, as an operator starts it, on a port of the loopback.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { endChild } from '../test/end-child.ts';
 import { freePort } from '../test/free-port.ts';
@@ -109,4 +109,13 @@ export async function cpuSeconds(pid: number): Promise<number> {
   // The name of the program is in brackets and may hold anything: count from behind it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+/** The same of its threads that are there now, finer than in ticks, in microseconds. */
+export async function threadsCpuUs(pid: number): Promise<number> {
+  const folder = `/proc/${pid}/task`;
+  const texts = await Promise.all(
+    (await readdir(folder)).map((thread) => readFile(join(folder, thread, 'schedstat'), 'utf8')),
+  );
+  return texts.reduce((sum, text) => sum + Number(text.split(' ')[0]), 0) / 1000;
 }

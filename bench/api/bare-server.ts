@@ -11,4 +11,5 @@ app.get('/readyz', (_, reply) => reply.send('ok'));
 app.get('/api/v1/hosts/:id', (_, reply) => reply.header('content-type', TYPE).send(text));
 app.post('/api/v1/hosts/:id', (_, reply) => reply.header('content-type', TYPE).send(text));
 app.post('/api/v1/instances', (_, reply) => reply.code(202).header('content-type', TYPE).send(text));
+app.post('/api/v1/reservations', (_, reply) => reply.code(201).header('content-type', TYPE).send(text));
 await app.listen({ host: '127.0.0.1', port: Number(port) });

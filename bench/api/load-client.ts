@@ -9,11 +9,24 @@ export interface LoadJob {
   readonly hosts: readonly string[];
   /** Asks for this again and again, instead of asking for hosts. */
   readonly post?: { readonly path: string; readonly body: string };
+  /** Sends each of these once, instead of asking for hosts. */
+  readonly requests?: NumberedRequests;
   /** One for each connection. */
   readonly secrets: readonly string[];
+  /** Without effect on numbered requests, of which each is sent. */
   readonly forMs: number;
   /** Between an answer and the next request on a connection; 0 for as fast as it goes. */
   readonly pauseMs?: number;
+}
+
+/** Requests that differ in their number, which stands for `{n}` in path and body. */
+export interface NumberedRequests {
+  readonly method: 'DELETE' | 'GET' | 'POST';
+  readonly path: string;
+  /** The nth request sends the nth of them, over and over; none is sent when there is none. */
+  readonly bodies: readonly string[];
+  readonly first: number;
+  readonly count: number;
 }
 
 export interface LoadResult {
@@ -25,11 +38,17 @@ export interface LoadResult {
 
 const HEAD_END = Buffer.from('\r\n\r\n');
 
+/** Of the numbered requests: which number is next, for all connections. */
+interface Progress {
+  next: number;
+}
+
 class Asker {
   readonly latencies: number[] = [];
   readonly #job: LoadJob;
   readonly #socket: Socket;
   readonly #secret: string;
+  readonly #progress: Progress;
   #at: number;
   #round = 0;
   #received: Buffer = Buffer.alloc(0);
@@ -38,8 +57,9 @@ class Asker {
   #done: (() => void) | undefined;
   #failed: ((error: Error) => void) | undefined;
 
-  constructor(job: LoadJob, socket: Socket, nth: number) {
+  constructor(job: LoadJob, progress: Progress, socket: Socket, nth: number) {
     this.#job = job;
+    this.#progress = progress;
     this.#socket = socket;
     this.#secret = job.secrets[nth] ?? '';
     this.#at = nth;
@@ -58,13 +78,23 @@ class Asker {
   }
 
   #ask(): void {
-    const { post } = this.#job;
+    const { post, requests } = this.#job;
     this.#requestedMs = performance.now();
-    if (post === undefined) this.#askForHost();
+    if (requests !== undefined) this.#askNumbered(requests);
+    else if (post === undefined) this.#askForHost();
     else this.#socket.write(`${this.#head('POST', post.path)}${withBody(post.body)}`, 'latin1');
   }
 
-  #head(method: string, path: string): string {
+  #askNumbered({ method, path, bodies, first, count }: NumberedRequests): void {
+    const n = this.#progress.next;
+    if (n >= first + count) return this.#finish();
+    this.#progress.next += 1;
+    const body = bodies[n % bodies.length]?.replaceAll('{n}', `${n}`);
+    const rest = body === undefined ? '\r\n' : withBody(body);
+    this.#socket.write(`${this.#head(method, path.replace('{n}', `${n}`))}${rest}`, 'latin1');
+  }
+
+  #head(method: LoadJob['method'] | NumberedRequests['method'], path: string): string {
     return `${method} ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${this.#secret}\r\n`;
   }
 
@@ -92,8 +122,8 @@ class Asker {
     this.#received = Buffer.alloc(0);
     const nowMs = performance.now();
     this.latencies.push(nowMs - this.#requestedMs);
-    const { pauseMs = 0 } = this.#job;
-    if (nowMs >= this.#untilMs) this.#finish();
+    const { pauseMs = 0, requests } = this.#job;
+    if (requests === undefined && nowMs >= this.#untilMs) this.#finish();
     else if (pauseMs === 0) this.#ask();
     // Spread, or all connections would ask in the same moment.
     else setTimeout(() => this.#ask(), pauseMs * (0.5 + Math.random()));
@@ -111,11 +141,12 @@ function withBody(body: string): string {
 }
 
 async function run(job: LoadJob): Promise<LoadResult> {
+  const progress: Progress = { next: job.requests?.first ?? 0 };
   const clients = await Promise.all(
     job.secrets.map(async (_, nth) => {
       const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
       await once(socket, 'connect');
-      return new Asker(job, socket, nth);
+      return new Asker(job, progress, socket, nth);
     }),
   );
   const startedMs = performance.now();

@@ -1,8 +1,8 @@
 // Machines as a fleet has them: racks of a few sorts, each described in full.
 import type { TextChange } from '../../src/journal/index.ts';
-import { NODE, type Node } from '../../src/baremetal/index.ts';
+import { MANAGER, NODE, type Node } from '../../src/baremetal/index.ts';
 
-const CLASSES = 20;
+export const CLASSES = 20;
 const NODES_PER_RACK = 40;
 const LONG_AGO_MS = Date.UTC(2025, 0, 1);
 
@@ -27,16 +27,46 @@ export function nodeSpec(nth: number): Partial<Node> {
   };
 }
 
+/** Of nodes that are in use: who acts on them, in turn. */
+export const MANAGERS_OF_SEED = 5;
+export const managerOfSeed = (nth: number): string => `manager-${nth % MANAGERS_OF_SEED}`;
+/** The epoch of their leases when they acquired them. */
+const MANAGER_EPOCH = 1;
+
+/** Half of each class. */
+const isInUsedHalf = (nth: number): boolean => Math.floor(nth / CLASSES) % 2 === 0;
+
 /** Documents as they are in the journal. */
-export function* seedNodes(count: number, use: 'all free' | 'half in use' = 'all free'): Generator<TextChange> {
-  const managers = 5;
+export function* seedNodes(
+  count: number,
+  use: 'all free' | 'half in use' | 'all in use' = 'all free',
+): Generator<TextChange> {
   for (let nth = 0; nth < count; nth += 1) {
     const used = { state: 'active', power: 'on', dirty: true, instance: `instance-${nth}`, epoch: 3 };
-    const acted = { manager: `manager-${nth % managers}`, managerEpoch: 2 };
+    const manager = managerOfSeed(nth);
+    const acted = { manager, managerEpoch: MANAGER_EPOCH };
     const free = { state: 'available', power: 'off', epoch: 0 };
-    const facts = use === 'half in use' && nth % 2 === 0 ? { ...used, ...acted } : free;
+    const inUse = use === 'all in use' || (use === 'half in use' && isInUsedHalf(nth));
+    const facts = inUse ? { ...used, ...acted } : free;
     const changed = { changedBy: 'bench', changedAtMs: LONG_AGO_MS };
     const body = JSON.stringify({ ...nodeSpec(nth), inventory: 'simulated', ...facts, ...changed });
     yield { kind: NODE.name, id: nodeName(nth), body };
+  }
+}
+
+/** The managers of nodes in use, as they were when they acquired them. */
+export function* seedManagers(): Generator<TextChange> {
+  for (let nth = 0; nth < MANAGERS_OF_SEED; nth += 1) {
+    const name = managerOfSeed(nth);
+    const changed = { changedBy: 'bench', changedAtMs: LONG_AGO_MS };
+    const doc = {
+      name,
+      version: '0.0.0',
+      state: 'live',
+      holder: 'bench',
+      leaseEpoch: MANAGER_EPOCH,
+      sinceMs: LONG_AGO_MS,
+    };
+    yield { kind: MANAGER.name, id: name, body: JSON.stringify({ ...doc, ...changed }) };
   }
 }

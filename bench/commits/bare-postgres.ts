@@ -1,11 +1,10 @@
-// The peer of placements on PostgreSQL: `pg` and nothing else, writing the very rows that the journal wrote, a transaction
+// The peer of durable work on PostgreSQL: `pg` and nothing else, writing the very rows that the journal wrote, a transaction
 // in three round trips with the insert prepared and each text ready. It decides nothing, checks nothing, answers nobody.
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
 import type { Scope } from '../scope.ts';
-import type { BareStore } from './compare.ts';
-import type { Commits } from './load.ts';
+import type { BareStore, Commits } from './recorded.ts';
 
 const INSERT = `WITH
   logged AS (
@@ -14,8 +13,12 @@ const INSERT = `WITH
   touched AS (
     INSERT INTO bare.touched (kind, id, revision) SELECT * FROM unnest($8::text[], $9::text[], $10::bigint[]))
   INSERT INTO bare.resource (kind, id, revision, body)
-  SELECT * FROM unnest($8::text[], $9::text[], $10::bigint[], $11::text[])
+  SELECT * FROM unnest($8::text[], $9::text[], $10::bigint[], $11::text[]) AS new (kind, id, revision, body)
+  WHERE body IS NOT NULL
   ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`;
+
+const DELETE =
+  'DELETE FROM bare.resource r USING unnest($1::text[], $2::text[]) AS gone (kind, id) WHERE (r.kind, r.id) = (gone.kind, gone.id)';
 
 /** `schema` is where the journal has its rows: the bare store begins with the same ones. */
 export async function barePostgres(scope: Scope, connectionString: string, schema: string): Promise<BareStore> {
@@ -37,12 +40,13 @@ export async function barePostgres(scope: Scope, connectionString: string, schem
       const values = valuesOf(commits, revision);
       revision += commits.length;
       const move = `BEGIN; UPDATE bare.head SET revision = ${revision}, commit_id = '${commits.at(-1)?.id}'`;
-      return { move, values };
+      return { move, values, gone: goneOf(commits) };
     });
     return async () => {
-      for (const { move, values } of transactions) {
+      for (const { move, values, gone } of transactions) {
         await client.query(move);
         await client.query({ name: 'insert', text: INSERT, values });
+        if (gone[0].length > 0) await client.query({ name: 'delete', text: DELETE, values: gone });
         await client.query('COMMIT');
       }
     };
@@ -64,4 +68,9 @@ function valuesOf(commits: Commits, head: number): unknown[] {
     rows.map(({ revision }) => revision),
     rows.map(({ body }) => body),
   ];
+}
+
+function goneOf(commits: Commits): [kinds: string[], ids: string[]] {
+  const gone = commits.flatMap(({ changes }) => changes.filter(({ body }) => body === null));
+  return [gone.map(({ kind }) => kind), gone.map(({ id }) => id)];
 }

@@ -1,10 +1,9 @@
-// The peer of placements on the embedded store: `node:sqlite` and nothing else, writing the very rows that the journal wrote,
+// The peer of durable work on the embedded store: `node:sqlite` and nothing else, writing the very rows that the journal wrote,
 // in the same transactions, each statement prepared and each text ready. It decides nothing, checks nothing, answers nobody.
 import { DatabaseSync } from 'node:sqlite';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
 import type { Scope } from '../scope.ts';
-import type { BareStore } from './compare.ts';
-import type { Commits } from './load.ts';
+import type { BareStore, Commits } from './recorded.ts';
 
 /** `path` is a copy of the file that the journal began with. */
 export function bareSqlite(scope: Scope, path: string): BareStore {

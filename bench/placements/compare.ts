@@ -3,10 +3,8 @@
 import { atLeast, below, type Figure } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
 import type { Scope } from '../scope.ts';
-import { demandPlaced, runLoad, type Commits, type Recorded } from './load.ts';
-
-/** Makes ready what a run wrote; the answer writes it. */
-export type BareStore = (written: readonly Commits[]) => () => Promise<void>;
+import { replay, type BareStore, type Recorded } from '../commits/recorded.ts';
+import { demandPlaced, runLoad } from './load.ts';
 
 export interface Comparison {
   readonly name: string;
@@ -33,18 +31,11 @@ export async function compareWithBare(scope: Scope, { name, ours, bare, bareName
     const placements = await runLoad(ours.journal, { callers: CALLERS, forMs: ROUND_MS });
     const written = await ours.takeWritten();
     demandPlaced(written);
-    return [placements, await replay(bare, written)];
+    const { ms, commits } = await replay(bare, written);
+    return [placements, (commits * 1000) / ms];
   });
   const peer = `${bareName}: ${Math.round(peers)} of the same commits/s`;
   return [{ name, value: rate, unit: 'placements/s', peer, ...atLeast(RATIO_GOAL, ratio) }];
-}
-
-async function replay(bare: BareStore, written: readonly Commits[]): Promise<number> {
-  const write = bare(written);
-  const startedMs = performance.now();
-  await write();
-  const count = written.reduce((sum, commits) => sum + commits.length, 0);
-  return (count * 1000) / (performance.now() - startedMs);
 }
 
 /** What one placement costs on each of two fleets, in turns. */

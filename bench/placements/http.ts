@@ -12,7 +12,8 @@ import type { Scope } from '../scope.ts';
 import { clientTokenId, DATABASE_FILE, seededSecret, writeSeed } from '../seeded-store.ts';
 import { startNode, startServer, type ServerProcess } from '../server-process.ts';
 import { placementFleet, REQUEST } from './fleet.ts';
-import { demandPlaced, recordedJournal, runLoad, type Recorded } from './load.ts';
+import { recordedJournal, type Recorded } from '../commits/recorded.ts';
+import { demandPlaced, runLoad } from './load.ts';
 
 const GOAL = 0.6;
 const CLIENTS = 64;

@@ -3,48 +3,13 @@
 import { toCreateCommand } from '../../src/instances/build/create-command.ts';
 import { createInstances } from '../../src/instances/index.ts';
 import type { Caller } from '../../src/access/index.ts';
-import type { Journal, Position, StoredCommit, Store } from '../../src/journal/index.ts';
+import type { Journal } from '../../src/journal/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
-import { PROGRAM } from '../../src/main/modules.ts';
-import { countingGroups, leadingJournal } from '../journal/load.ts';
-import type { Scope } from '../scope.ts';
+import type { Commits } from '../commits/recorded.ts';
 import { REQUEST } from './fleet.ts';
-
-/** The commits of one transaction. */
-export type Commits = readonly StoredCommit[];
-
-/** A journal with every index and projection of a server, and what it wrote. */
-export interface Recorded {
-  readonly journal: Journal;
-  /** The transactions since this was last asked, read back from the store: keeping them would weigh on the run. */
-  takeWritten(): Promise<readonly Commits[]>;
-}
-
-export async function recordedJournal(scope: Scope, store: Store): Promise<Recorded> {
-  const sizes: number[] = [];
-  const journal = await leadingJournal(scope, countingGroups(store, sizes), PROGRAM.newRegistry());
-  let position: Position = await store.snapshot(() => undefined);
-  const readOn = async (limit: number): Promise<Commits> => {
-    const commits: StoredCommit[] = [];
-    while (commits.length < limit) {
-      const answer = await store.read(position, limit - commits.length);
-      const last = answer.kind === 'commits' ? answer.commits.at(-1) : undefined;
-      if (answer.kind !== 'commits' || last === undefined) throw new Error('the store lost commits');
-      position = { revision: last.revision, commitId: last.id };
-      commits.push(...answer.commits);
-    }
-    return commits;
-  };
-  const takeWritten = async (): Promise<readonly Commits[]> => {
-    const written: Commits[] = [];
-    for (const size of sizes.splice(0)) if (size > 0) written.push(await readOn(size));
-    return written;
-  };
-  return { journal, takeWritten };
-}
 
 export interface Load {
   readonly callers: number;
