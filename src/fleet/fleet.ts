@@ -12,7 +12,9 @@ interface KindTable {
   readonly documents: AscendingMap<Stored>;
   readonly ids: SortedIds;
   readonly indexes: readonly { readonly index: Index; readonly groups: IdGroups }[];
+  /** Those that follow what is staged. */
   readonly projections: readonly ProjectionState[];
+  readonly durableProjections: readonly ProjectionState[];
 }
 
 const NO_KEYS: readonly string[] = [];
@@ -33,15 +35,16 @@ export class Fleet implements FleetReader {
   }
 
   #newTable(kind: string): KindTable {
+    const projections = this.registry.projections.filter((one) => one.kinds.includes(kind));
+    const stateOf = ({ name }: Projection): ProjectionState => this.#projections.get(name) as ProjectionState;
     return {
       documents: new AscendingMap(),
       ids: new SortedIds(),
       indexes: this.registry.indexes
         .filter((index) => index.kind.name === kind)
         .map((index) => ({ index, groups: this.#groups.get(index.name) as IdGroups })),
-      projections: this.registry.projections
-        .filter((one) => one.kinds.includes(kind))
-        .map((one) => this.#projections.get(one.name) as ProjectionState),
+      projections: projections.filter((one) => one.follows === undefined).map(stateOf),
+      durableProjections: projections.filter((one) => one.follows === 'durable').map(stateOf),
     };
   }
 
@@ -90,10 +93,14 @@ export class Fleet implements FleetReader {
     return this.#recent.newestFirst();
   }
 
-  /** Takes over a durable commit from the stage on top of this fleet, which has shown it to the projections already. */
+  /** Takes over a durable commit from the stage on top of this fleet, which has shown it to the projections that follow it already. */
   applyStaged(revision: number, applied: readonly AppliedChange[]): void {
     this.#advance(revision);
-    for (const one of applied) this.#store(this.#table(one.kind), one);
+    for (const one of applied) {
+      const table = this.#table(one.kind);
+      this.#store(table, one);
+      for (const projected of table.durableProjections) projected.apply(one);
+    }
     this.#recent.add(applied);
   }
 
@@ -107,6 +114,7 @@ export class Fleet implements FleetReader {
   #replace(shelf: KindTable, applied: AppliedChange): void {
     this.#store(shelf, applied);
     for (const projected of shelf.projections) projected.apply(applied);
+    for (const projected of shelf.durableProjections) projected.apply(applied);
   }
 
   #store({ documents, ids, indexes }: KindTable, { before, after }: AppliedChange): void {
@@ -178,7 +186,7 @@ export class Fleet implements FleetReader {
     return found as P;
   }
 
-  /** The projections that follow a kind: the stage applies to them what it stages. */
+  /** The projections that follow what is staged of a kind: the stage applies it to them. */
   projectionsOf(kind: string): readonly ProjectionState[] {
     return this.#table(kind).projections;
   }

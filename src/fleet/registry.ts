@@ -39,6 +39,8 @@ export interface Projection<P extends ProjectionState = ProjectionState> {
   readonly name: string;
   readonly kinds: readonly string[];
   readonly create: () => P;
+  /** Set on what is only shown and nothing is decided on: it follows a change once that is durable, and the stage shows it no other. */
+  readonly follows?: 'durable';
 }
 
 /** Something that must never be untrue. Checked after every commit in tests and in the simulation. */

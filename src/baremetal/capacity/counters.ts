@@ -1,6 +1,6 @@
 // How many nodes are in which bucket: of the whole fleet, of a site, of a resource class, of a manager. Kept up with each change, so that no figure costs
 // a look at the nodes. Rows, buckets and the fleet must agree at every moment: all of them are sums of the same groups.
-import type { AppliedChange, Forkable, Projection } from '../../fleet/index.ts';
+import type { AppliedChange, Projection, ProjectionState } from '../../fleet/index.ts';
 import { bucketOf, BUCKETS, NODE, type Bucket, type Node } from '../model.ts';
 
 export type BucketCounts = Readonly<Record<Bucket, number>>;
@@ -26,24 +26,15 @@ const PLACES: Readonly<Record<Bucket, number>> = Object.fromEntries(
   BUCKETS.map((bucket, at) => [bucket, at]),
 ) as Record<Bucket, number>;
 
-export class NodeCounters implements Forkable {
-  #groups: Groups = new Map();
+export class NodeCounters implements ProjectionState {
+  readonly #groups: Groups = new Map();
   /** By manager and site: nodes that it acts on. */
-  #managed: Groups = new Map();
+  readonly #managed: Groups = new Map();
   #removed = 0;
 
   apply({ before, after }: AppliedChange): void {
     this.#add(before?.doc as Node | undefined, -1);
     this.#add(after?.doc as Node | undefined, 1);
-  }
-
-  /** Costs O(groups), which are fewer than nodes. */
-  fork(): NodeCounters {
-    const fork = new NodeCounters();
-    fork.#groups = copyGroups(this.#groups);
-    fork.#managed = copyGroups(this.#managed);
-    fork.#removed = this.#removed;
-    return fork;
   }
 
   /** Nodes of which nothing is left but the name. They are in no bucket. */
@@ -102,6 +93,8 @@ export const NODE_COUNTERS: Projection<NodeCounters> = {
   name: 'node-counters',
   kinds: [NODE.name],
   create: () => new NodeCounters(),
+  // Figures are read beside commits that are being written, and may not show what the store may still lose.
+  follows: 'durable',
 };
 
 export function totalOf(counts: BucketCounts): number {
@@ -137,12 +130,6 @@ function addTo(
   }
   inside.delete(inner);
   if (inside.size === 0) groups.delete(outer);
-}
-
-function copyGroups(groups: Groups): Groups {
-  return new Map(
-    [...groups].map(([outer, inside]) => [outer, new Map([...inside].map(([name, tally]) => [name, [...tally]]))]),
-  );
 }
 
 /** One of them, or all. */
