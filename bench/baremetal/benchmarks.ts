@@ -1,5 +1,6 @@
 // Bare metal: what nodes cost, from enrolling them to starting with them.
 import type { Benchmark } from '../benchmark.ts';
+import { builds } from './builds.ts';
 import { changeCost } from './change-cost.ts';
 import { enrolBenchmark, forwardedEnrolBenchmark } from './enrol.ts';
 import { httpReservations, parallelReservations } from './reservations/http.ts';
@@ -15,6 +16,7 @@ export const baremetalBenchmarks: readonly Benchmark[] = [
   manyShapesReservations,
   lostManager,
   changeCost,
+  builds,
   enrolBenchmark,
   forwardedEnrolBenchmark,
   nodeMemoryBenchmark,

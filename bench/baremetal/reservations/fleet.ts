@@ -20,7 +20,7 @@ const MANAGER_DOC: Manager = {
 };
 
 /** Nobody renews for a manager that is played: its lease lasts for the whole run. */
-export const LONG_LEASES = { value: { leaseMs: 600_000, renewMs: 5_000 }, ...CHANGED };
+const LONG_LEASES = { value: { leaseMs: 600_000, renewMs: 5_000 }, ...CHANGED };
 
 export interface ReservationFleet {
   readonly nodes: number;

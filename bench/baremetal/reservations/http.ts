@@ -4,11 +4,11 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { LoadResult } from '../../api/load-client.ts';
 import { startLoader, type Loader } from '../../api/loader.ts';
-import { atLeast, below, type Benchmark, type Figure } from '../../benchmark.ts';
+import { atLeast, below, noGoal, type Benchmark, type Figure } from '../../benchmark.ts';
 import { onSqliteFile, seededFiles } from '../../commits/stores.ts';
-import { median, runPaired } from '../../rounds.ts';
+import { median, runPaired, summarisePairs } from '../../rounds.ts';
 import type { Scope } from '../../scope.ts';
-import { startNode, type ServerProcess } from '../../server-process.ts';
+import { startNode, threadsCpuUs, type ServerProcess } from '../../server-process.ts';
 import { reservationBody, reservationFleet } from './fleet.ts';
 import { demandReserved, releaseBurst, reserveBurst } from './load.ts';
 import { BODIES, clientSecrets, PATH, startReservationServer } from './server.ts';
@@ -68,22 +68,52 @@ async function runHttp(scope: Scope): Promise<Figure[]> {
   const local = await onSqliteFile(scope, (await seededFiles(scope, reservationFleet({ nodes: NODES }))).ours);
   const load = startLoader(scope);
   const [mine, theirs] = [new Rounds(load, ours, secrets), new Rounds(load, bare, secrets)];
+  const cpus: (readonly [ours: number, bare: number])[] = [];
   const peers: { readonly bare: number; readonly local: number }[] = [];
   const { ours: rate, ratio } = await runPaired(scope, ROUNDS, async (round) => {
-    const { perSecond } = await mine.reserve(PER_ROUND);
-    const bareRate = (await theirs.reserve(PER_ROUND)).perSecond;
-    const burst = await reserveBurst(local.journal, { callers: CLIENTS, count: PER_ROUND });
+    const [oursUs, { perSecond }] = await withCpu(ours, () => mine.reserve(PER_ROUND));
+    const [bareUs, { perSecond: bareRate }] = await withCpu(bare, () => theirs.reserve(PER_ROUND));
+    const burst = await reserveBurst(local.journal, {
+      callers: CLIENTS,
+      count: PER_ROUND,
+    });
     demandReserved(await local.takeWritten(), PER_ROUND);
     const localRate = (PER_ROUND * 1000) / burst.ms;
     await mine.release(PER_ROUND);
     await releaseBurst(local.journal, { callers: CLIENTS, instances: burst.instances });
     await local.takeWritten();
     if (round > 0) peers.push({ bare: bareRate, local: localRate });
+    if (round > 0) cpus.push([oursUs / PER_ROUND, bareUs / PER_ROUND]);
     return [perSecond, Math.min(bareRate, localRate)];
   });
   const [bareRate, localRate] = [median(peers.map((one) => one.bare)), median(peers.map((one) => one.local))];
   const peer = `bare Fastify POST: ${Math.round(bareRate)}/s, in the process: ${Math.round(localRate)}/s`;
-  return [{ name: 'baremetal-reserve-http', value: rate, unit: 'reservations/s', peer, ...atLeast(GOAL, ratio) }];
+  const cpu = summarisePairs(cpus);
+  return [
+    {
+      name: 'baremetal-reserve-http',
+      value: rate,
+      unit: 'reservations/s',
+      peer,
+      ...atLeast(GOAL, ratio),
+    },
+    {
+      ...{
+        name: 'baremetal-reserve-http-cpu',
+        value: cpu.ours,
+        unit: 'us/reservation',
+      },
+      peer: `bare Fastify POST: ${cpu.peers.toFixed(0)} us; all threads of the servers`,
+      ...noGoal(1 / cpu.ratio),
+    },
+  ];
+}
+
+/** And what it cost the server, in microseconds of all its threads. */
+async function withCpu<T>({ pid }: ServerProcess, work: () => Promise<T>): Promise<readonly [us: number, T]> {
+  const before = await threadsCpuUs(pid);
+  const done = await work();
+  return [(await threadsCpuUs(pid)) - before, done];
 }
 
 export const httpReservations: Benchmark = {
@@ -123,8 +153,12 @@ async function runParallel(scope: Scope): Promise<Figure[]> {
 
 /** As many nodes are reserved as there are reservations: no node twice. */
 async function demandDistinct({ url }: ServerProcess, secret: string, count: number): Promise<void> {
-  const answer = await fetch(`${url}/api/v1/capacity`, { headers: { authorization: `Bearer ${secret}` } });
-  const { buckets } = (await answer.json()) as { readonly buckets: { readonly reserved: number } };
+  const answer = await fetch(`${url}/api/v1/capacity`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
+  const { buckets } = (await answer.json()) as {
+    readonly buckets: { readonly reserved: number };
+  };
   if (buckets.reserved !== count) throw new Error(`${buckets.reserved} nodes are reserved by ${count} reservations`);
 }
 

@@ -17,6 +17,7 @@ import { OPERATION } from '../../../src/operations/index.ts';
 import { realClock } from '../../../src/main/clock.ts';
 import { realIds } from '../../../src/main/ids.ts';
 import type { Commits } from '../../commits/recorded.ts';
+import { threadCpuMs } from '../../slices.ts';
 import { MANAGER_NAME, reservationBody } from './fleet.ts';
 
 const ids = realIds();
@@ -40,6 +41,8 @@ export interface Burst {
 
 export interface BurstResult {
   readonly ms: number;
+  /** Of this thread, which decides. */
+  readonly cpuMs: number;
   readonly instances: readonly string[];
 }
 
@@ -48,12 +51,17 @@ export async function reserveBurst(journal: Journal, burst: Burst): Promise<Burs
   const { bodyOf = reservationBody } = burst;
   const instances: string[] = [];
   const startedMs = performance.now();
+  const before = threadCpuMs();
   await each(burst, async (nth) => {
     const instance = ids.next('i');
     instances.push(instance);
     await reserveOne(journal, bodyOf(instance, nth));
   });
-  return { ms: performance.now() - startedMs, instances };
+  return {
+    ms: performance.now() - startedMs,
+    cpuMs: threadCpuMs() - before,
+    instances,
+  };
 }
 
 async function reserveOne(journal: Journal, sent: Readonly<Record<string, unknown>>): Promise<void> {

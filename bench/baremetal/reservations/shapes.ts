@@ -7,7 +7,6 @@ import type { Recorded } from '../../commits/recorded.ts';
 import { onSqliteFile, seededFiles } from '../../commits/stores.ts';
 import { runPaired } from '../../rounds.ts';
 import type { Scope } from '../../scope.ts';
-import { threadCpuMs } from '../../slices.ts';
 import { reservationBody, reservationFleet } from './fleet.ts';
 import { demandReserved, releaseBurst, reserveBurst, type Burst } from './load.ts';
 
@@ -40,9 +39,12 @@ function neverSeenBody(instance: string, nth: number): Readonly<Record<string, u
 let seen = 0;
 
 async function cost(recorded: Recorded, bodyOf?: Burst['bodyOf']): Promise<number> {
-  const before = threadCpuMs();
-  const burst = await reserveBurst(recorded.journal, { callers: CALLERS, count: PER_ROUND, ...(bodyOf && { bodyOf }) });
-  const us = ((threadCpuMs() - before) * 1000) / PER_ROUND;
+  const burst = await reserveBurst(recorded.journal, {
+    callers: CALLERS,
+    count: PER_ROUND,
+    ...(bodyOf && { bodyOf }),
+  });
+  const us = (burst.cpuMs * 1000) / PER_ROUND;
   demandReserved(await recorded.takeWritten(), PER_ROUND);
   await releaseBurst(recorded.journal, { callers: CALLERS, instances: burst.instances });
   await recorded.takeWritten();

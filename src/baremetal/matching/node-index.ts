@@ -25,6 +25,8 @@ const RANKINGS_MAX = 64;
 
 export class NodeIndex implements Forkable {
   readonly #shapes: Map<string, Shape>;
+  /** Most requests name a class: only its shapes are compared then. */
+  readonly #byClass = new Map<string | undefined, Set<Shape>>();
   /** By node: to write down what a node is made of costs more than to reserve it. */
   readonly #shapeOf: Map<string, Shape>;
   readonly #rankings = new Map<string, Ranking>();
@@ -32,6 +34,7 @@ export class NodeIndex implements Forkable {
   constructor(shapes = new Map<string, Shape>(), shapeOf = new Map<string, Shape>()) {
     this.#shapes = shapes;
     this.#shapeOf = shapeOf;
+    for (const shape of shapes.values()) this.#classOf(shape).add(shape);
   }
 
   fork(): NodeIndex {
@@ -63,6 +66,7 @@ export class NodeIndex implements Forkable {
     let shape = this.#shapes.get(key);
     if (shape === undefined) {
       this.#shapes.set(key, (shape = { key, hardware: hardwareOf(doc), free: new NodeRing(), count: 0 }));
+      this.#classOf(shape).add(shape);
       this.#rankings.clear();
     }
     shape.count += 1;
@@ -78,6 +82,15 @@ export class NodeIndex implements Forkable {
     if (shape.count > 0) return;
     this.#shapes.delete(shape.key);
     this.#rankings.clear();
+    const alike = this.#classOf(shape);
+    alike.delete(shape);
+    if (alike.size === 0) this.#byClass.delete(shape.hardware.resourceClass);
+  }
+
+  #classOf({ hardware: { resourceClass } }: Shape): Set<Shape> {
+    let shapes = this.#byClass.get(resourceClass);
+    if (shapes === undefined) this.#byClass.set(resourceClass, (shapes = new Set()));
+    return shapes;
   }
 
   get shapes(): Iterable<Shape> {
@@ -93,7 +106,9 @@ export class NodeIndex implements Forkable {
     const key = requirementsKey(wanted);
     const known = this.#rankings.get(key);
     if (known !== undefined) return known;
-    const made = rankShapes(this.#shapes.values(), wanted);
+    const { resourceClass } = wanted;
+    const among = resourceClass === undefined ? this.#shapes.values() : (this.#byClass.get(resourceClass) ?? []);
+    const made = rankShapes(among, wanted);
     if (this.#rankings.size >= RANKINGS_MAX) this.#rankings.delete(this.#rankings.keys().next().value as string);
     this.#rankings.set(key, made);
     return made;
