@@ -153,6 +153,7 @@ function heal(world: World): void {
     machine.switch.foreignInterfaces.clear();
     Object.assign(machine.switch.faults, { down: false, losesFlows: 0 });
   }
+  world.inventory?.path.heal();
   for (const manager of world.managers) manager.heal();
   for (const server of world.servers) {
     server.storeLink.heal();

@@ -25,6 +25,8 @@ import {
   switchLosesFlows,
   switchOutOfControl,
 } from './switches.ts';
+import { inventoryCut, inventoryFails, inventorySlow } from './inventory.ts';
+import { managerActsFromMemory, managerSuspended } from './old-memories.ts';
 import { managerCut, managerDies, managerLinkWorsens, managerPauses, managerStops } from './managers.ts';
 import { crash, halt, pause, powerCut, staleHolder, stop } from './servers.ts';
 
@@ -148,4 +150,9 @@ export const BAREMETAL_FAULTS: readonly Fault[] = [
   managerPauses,
   managerCut,
   managerLinkWorsens,
+  managerSuspended,
+  managerActsFromMemory,
+  inventoryCut,
+  inventoryFails,
+  inventorySlow,
 ];

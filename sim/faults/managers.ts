@@ -4,7 +4,7 @@ import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
 /** Those in a process of their own; one inside a server shares its fate. */
-function pickProcess(world: World): SimManager | undefined {
+export function pickProcess(world: World): SimManager | undefined {
   const running = world.managers.filter(
     ({ embeddedIn, incarnation }) => embeddedIn === undefined && incarnation?.program.paused === false,
   );
@@ -81,6 +81,7 @@ export const managerLinkWorsens: Fault = {
     link.repeatPercent = world.rng.pick([0, 50]);
     link.slowMs = world.rng.pick([0, 500, 4000]);
     link.misroutePercent = world.rng.pick([0, 30]);
+    link.latePercent = world.rng.pick([0, 30]);
     world.scheduler.after(world.rng.between(2000, 30_000), `the link of ${manager.name} is mended`, () => link.heal());
     return manager.name;
   },

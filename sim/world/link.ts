@@ -10,13 +10,19 @@ export interface Message<T> {
   readonly serve: (life: Incarnation) => Promise<T>;
   /** It may arrive twice: only for requests that recognise a repetition. */
   readonly repeatable: boolean;
+  /** Even a minute later: only for requests that name the tenure they belong to. */
+  readonly mayBeLate?: boolean;
 }
+
+const LATE_MS = 60_000;
 
 export class Link {
   cut = false;
   slowMs = 0;
   losePercent = 0;
   repeatPercent = 0;
+  /** How many arrive once more when nobody thinks of them any more; of those that may. */
+  latePercent = 0;
   /** How many of a hundred messages reach an arbitrary server, as behind a careless load balancer. */
   misroutePercent = 0;
   readonly #world: World;
@@ -32,6 +38,7 @@ export class Link {
     this.slowMs = 0;
     this.losePercent = 0;
     this.repeatPercent = 0;
+    this.latePercent = 0;
     this.misroutePercent = 0;
   }
 
@@ -48,6 +55,11 @@ export class Link {
       this.#world.fault('link', `${message.label} repeated`);
       this.#travel(message, onAnswer);
     }
+    if (message.mayBeLate !== true || !this.#draw(this.latePercent)) return;
+    this.#world.fault('link', `${message.label} comes again, late`);
+    this.#world.scheduler.after(this.#rng.between(2000, LATE_MS), `${message.label} is still on its way`, () =>
+      this.#travel(message, onAnswer),
+    );
   }
 
   #travel<T>(message: Message<T>, onAnswer: (answer: T) => void): void {

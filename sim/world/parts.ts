@@ -5,6 +5,8 @@ import { createAuthorizedSubmit, type RouteContext as RouteWorld } from '../../s
 import type { composeView } from '../../src/agent/index.ts';
 import { HEARTBEAT_LISTENER, type GATEWAY_OPTIONS } from '../../src/agent/module.ts';
 import { Agent, StatementIssuer, type AgentOptions, type AgentPorts } from '../../src/agent/runtime.ts';
+import { INVENTORIES } from '../../src/baremetal/service-keys.ts';
+import { SimulatedInventory } from '../../src/baremetal/drivers/simulated/inventory-driver.ts';
 import { actOnMachine } from '../../src/baremetal/drivers/simulated/act.ts';
 import type { ManagerOptions, ManagerPorts } from '../../src/baremetal/manager/ports.ts';
 import { ManagerProgram } from '../../src/baremetal/manager/program.ts';
@@ -29,6 +31,7 @@ import { NODE_MODULES } from '../../src/main/node-modules.ts';
 import { NETWORK_DRIVER } from '../../src/network/index.ts';
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
 import { NetworkPort } from './network-port.ts';
+import { InventoryPort } from './managers/inventory-port.ts';
 import type { IncarnationContext } from './server.ts';
 import { trustedTime, trustedTimeProviders } from './trusted-clock.ts';
 import type { World } from './world.ts';
@@ -111,6 +114,10 @@ export const productionParts: SimParts = {
     provide(NETWORK_DRIVER, () => {
       const { clock, hasCredentials, program } = born;
       return new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) });
+    }),
+    provide(INVENTORIES, ({ environment }) => {
+      const { program } = born;
+      return new Map([['simulated', new InventoryPort(new SimulatedInventory(environment), { world, program })]]);
     }),
     provide(HEARTBEAT_LISTENER, (runtime) => {
       const liveness = runtime.get(LIVENESS_CONTROLLER);

@@ -13,6 +13,7 @@ import { HeartbeatLog } from './heartbeat-log.ts';
 import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
+import type { InventoryPath } from './managers/inventory-port.ts';
 import type { SimManager } from './managers/manager.ts';
 import { SimNetwork } from './network.ts';
 import { Operator, type RequestRecord } from './operator.ts';
@@ -49,6 +50,10 @@ export class World implements StoreObserver {
   readonly links: Link[] = [];
   readonly machines: Machine[] = [];
   readonly managers: SimManager[] = [];
+  /** The way to the inventory of bare-metal nodes, in worlds that have some. */
+  inventory: InventoryPath | undefined;
+  /** When the decision on a call to a machine was made, by the id of its note. */
+  readonly machineCallsAtMs = new Map<string, number>();
   readonly heartbeats = new HeartbeatLog();
   readonly network: SimNetwork;
   /** All requests and their answers. */

@@ -9,6 +9,7 @@ import { createFlavor, type CreateFlavor } from '../../../src/instances/decision
 import { FLAVOR } from '../../../src/instances/index.ts';
 import { accept, refuse } from '../../../src/journal/index.ts';
 import type { Rng } from '../../kernel/rng.ts';
+import { InventoryPath } from '../../world/managers/inventory-port.ts';
 import { SimManager } from '../../world/managers/manager.ts';
 import type { World } from '../../world/world.ts';
 import { SITES } from '../admin.ts';
@@ -48,6 +49,7 @@ export const METAL: readonly Metal[] = [
   },
 ];
 
+const SKEW_MS = 4000;
 const MANAGERS_WAITED_MS = 20_000;
 
 export class BaremetalSetup extends InstanceSetup {
@@ -60,6 +62,10 @@ export class BaremetalSetup extends InstanceSetup {
     super(world, () => plan);
     this.#world = world;
     this.#rng = world.rng.fork();
+    world.inventory = new InventoryPath(this.#rng.fork());
+    // They agree to within some seconds, as badly kept clocks do.
+    if (this.#rng.chance(0.5))
+      for (const server of world.servers) server.setClock(this.#rng.between(-SKEW_MS, SKEW_MS));
     this.nodes = Array.from({ length: this.#rng.between(4, 12) }, (_, at) => drawNode(this.#rng, `n${at + 1}`));
   }
 

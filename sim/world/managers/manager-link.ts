@@ -38,6 +38,8 @@ interface CallPlan<A> {
   readonly signal?: AbortSignal;
   /** At the server that decides; else at the one that is called. */
   readonly atHolder: boolean;
+  /** Carried out by whoever gets it last: one that comes again later would undo what was asked for since, under the same right. */
+  readonly isMachineCall?: true;
   readonly serve: Serve<A>;
 }
 
@@ -60,7 +62,7 @@ export class SimManagerCalls {
   /** Rejects with `LinkDown` when nothing usable came back. */
   call<A>({ server: url }: Session, plan: CallPlan<A>): Promise<Reply<A>> {
     const { world, program, link } = this.#path;
-    const { name, timeoutMs = TIMEOUT_MS, signal, atHolder, serve } = plan;
+    const { name, timeoutMs = TIMEOUT_MS, signal, atHolder, isMachineCall, serve } = plan;
     return program.call('link', `${name} ${url}`, (reply) => {
       const patience = reply.fail(timeoutMs, new LinkDown('no answer'));
       const end = (answer: () => void): void => {
@@ -75,6 +77,7 @@ export class SimManagerCalls {
         label: `${name} of ${program.name}`,
         to: link.route(serverAt(world, url)),
         repeatable: true,
+        ...(isMachineCall !== true && { mayBeLate: true }),
         serve: (life: Incarnation) => serveCall(life, (at) => (atHolder ? this.#passOn(at, name, serve) : serve(at))),
       };
       link.send(message, (said) =>
@@ -165,6 +168,13 @@ export function simManagerLink(calls: SimManagerCalls, world: World): ManagerLin
   };
 }
 
+export function actPlan(world: World, call: MachineCall): CallPlan<MachineReply> {
+  return {
+    ...{ name: call.action, atHolder: true, timeoutMs: MACHINE_TIMEOUT_MS, isMachineCall: true },
+    serve: (life) => actFor(world, life, call),
+  };
+}
+
 /** The way to simulated machines, which the server that decides has. */
 export class SimMachineLink implements MachineLink {
   readonly #calls: SimManagerCalls;
@@ -178,13 +188,10 @@ export class SimMachineLink implements MachineLink {
   }
 
   async act(call: MachineCall, { signal }: CallOptions): Promise<MachineReply> {
+    this.#world.managers.find(({ name }) => name === call.manager)?.remember(call);
     const said = await this.#leader.call(
       'token',
-      (to) =>
-        this.#calls.call(to, {
-          ...{ name: call.action, atHolder: true, timeoutMs: MACHINE_TIMEOUT_MS, signal },
-          serve: (life) => actFor(this.#world, life, call),
-        }),
+      (to) => this.#calls.call(to, { ...actPlan(this.#world, call), signal }),
       signal,
     );
     if (said.kind === 'answer') return said.answer;

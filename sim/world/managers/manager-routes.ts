@@ -84,8 +84,10 @@ export async function actFor(world: World, life: Incarnation, call: MachineCall)
   const outcome = await life.journal.submit<ActAnswer>({
     by: writerOf(call.manager),
     why: `${call.action} node ${call.node} for ${call.instance}`,
-    decide: (fleet): Decision<ActAnswer> =>
-      actOnMachine(fleet, command, (at, claimed) => denyUnlessManages(at, { ...claimed, isLeaseLive })),
+    decide: (fleet): Decision<ActAnswer> => {
+      world.machineCallsAtMs.set(command.note, world.scheduler.nowMs);
+      return actOnMachine(fleet, command, (at, claimed) => denyUnlessManages(at, { ...claimed, isLeaseLive }));
+    },
   });
   return fromOutcome(outcome, (answer): Served<MachineReply> => {
     if (answer.kind === 'lost') return { kind: 'reply', reply: { kind: 'answer', answer: { kind: 'away' } } };

@@ -2,7 +2,7 @@
 // what it remembers.
 import { isPaused } from '../../../src/baremetal/index.ts';
 import { SimulatedMachines } from '../../../src/baremetal/drivers/simulated/machine-driver.ts';
-import type { MachineDriver } from '../../../src/baremetal/drivers/inventory.ts';
+import type { MachineCall, MachineDriver } from '../../../src/baremetal/drivers/inventory.ts';
 import {
   PauseGate,
   pausableClock,
@@ -17,7 +17,7 @@ import type { Rng } from '../../kernel/rng.ts';
 import type { Link } from '../link.ts';
 import { logInto, type Incarnation, type Server } from '../server.ts';
 import type { World } from '../world.ts';
-import { SimManagerCalls, SimMachineLink, simManagerLink } from './manager-link.ts';
+import { actPlan, SimManagerCalls, SimMachineLink, simManagerLink } from './manager-link.ts';
 
 export interface SimManagerOptions {
   readonly name: string;
@@ -36,6 +36,7 @@ interface ManagerIncarnation {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
+const MEMORY_MAX = 30;
 
 export class SimManager {
   readonly name: string;
@@ -44,6 +45,8 @@ export class SimManager {
   readonly #options: SimManagerOptions;
   readonly #world: World;
   readonly #rng: Rng;
+  /** The calls to machines that its processes made, the last ones at the end. */
+  readonly memory: MachineCall[] = [];
   #starts = 0;
   #incarnation: ManagerIncarnation | undefined;
 
@@ -60,6 +63,21 @@ export class SimManager {
   get incarnation(): ManagerIncarnation | undefined {
     const { program } = this.#incarnation ?? {};
     return program?.alive === true ? this.#incarnation : undefined;
+  }
+
+  remember(call: MachineCall): void {
+    this.memory.push(call);
+    if (this.memory.length > MEMORY_MAX) this.memory.shift();
+  }
+
+  /** Sends a call to a machine past its program, which would not: what comes of it, nobody is told. */
+  callMachine(call: MachineCall): void {
+    const { scheduler, calls: counter, rng, servers } = this.#world;
+    const program = new Program(`${this.name} from memory`, scheduler, counter);
+    const calls = new SimManagerCalls({ world: this.#world, program, link: this.link, between: this.#options.between });
+    void calls
+      .call({ server: rng.pick(servers).url, secret: 'token' }, actPlan(this.#world, call))
+      .catch(() => undefined);
   }
 
   /** Starts a process of its own; one inside a server starts with that. */

@@ -66,6 +66,7 @@ export function assignManager(fleet: FleetReader, id: string, nowMs: number): re
   const { doc } = instance;
   const last = doc.attempts.at(-1);
   const isOpen = last !== undefined && last.fault === undefined;
+  if (isOpen) mark('baremetal-build-reassigned');
   const attempts: Attempt[] = isOpen
     ? editLastAttempt(doc, { manager })
     : [...doc.attempts, { nth: doc.attempts.length + 1, manager, pools: [], atMs: nowMs }];

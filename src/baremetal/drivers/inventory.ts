@@ -1,6 +1,6 @@
 // The ports to what knows the machines. An inventory lists and claims nodes, at the lease holder; machines are driven by managers. Every call carries
 // the node's epoch and the instance that it is for: an older epoch or another instance is `stale` and has no effect, a repetition is a no-op.
-import type { Reason } from '../../fleet/index.ts';
+import { mark, type Reason } from '../../fleet/index.ts';
 import type { InventoryName, Node, PowerState } from '../model.ts';
 
 /** A node as its inventory shows it. */
@@ -75,7 +75,9 @@ export interface CallOptions {
 /** Right before an effect: throws once the right to it is over. */
 export function requireRight({ signal, mayAct }: CallOptions): void {
   signal.throwIfAborted();
-  if (mayAct?.() === false) throw new Error('the right to act is over');
+  if (mayAct?.() !== false) return;
+  mark('manager-late-to-act');
+  throw new Error('the right to act is over');
 }
 
 /** Used by the server that decides. Lists and finds reject with `InventoryUnavailable`. */

@@ -1,5 +1,6 @@
 // One task on one machine: a look at the own right, a look at the machine, then the act. A task may have been begun before, by this process or by the
 // manager that had the node: what the machine shows counts, never what is remembered.
+import { mark } from '../../fleet/index.ts';
 import { MACHINE_ACTIONS, type MachineAction, type MachineDriver, type MachineStatus } from '../drivers/inventory.ts';
 import type { TaskAnswer } from '../../operations/index.ts';
 import type { ManagerTask } from '../managers/messages.ts';
@@ -41,7 +42,9 @@ export async function carryOutOnMachine(
 }
 
 function isRight({ mayAct, signal }: Right): boolean {
-  return mayAct() && !signal.aborted;
+  const isLate = !mayAct();
+  if (isLate) mark('manager-late-to-act');
+  return !isLate && !signal.aborted;
 }
 
 function isMachineAction(kind: string): kind is MachineAction {

@@ -1,6 +1,6 @@
 // A manager acquires a batch of nodes: its own former ones first, then orphans, up to an even share. One commit; each node's epoch grows by one, so
 // that whoever had it before is refused from then on. Nothing else of a node changes, and nothing is done to a machine.
-import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { NODE } from '../model.ts';
 import { acquire, isRefused, type AcquireNode } from '../nodes/transitions.ts';
@@ -28,5 +28,7 @@ function acquireNode(fleet: FleetReader, id: string, acquisition: AcquireNode): 
   const node = fleet.get(NODE, idOf(NODE, id));
   if (node === undefined) return [];
   const acquired = acquire(node, acquisition);
-  return isRefused(acquired) || acquired === node.doc ? [] : [put(NODE, node.id, acquired)];
+  if (isRefused(acquired) || acquired === node.doc) return [];
+  mark(node.doc.manager === acquisition.manager ? 'node-taken-back' : 'node-taken-over');
+  return [put(NODE, node.id, acquired)];
 }

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change, type Fleet, type FleetReader } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
-import { cancelOperation, ITEM, OPERATION, operationsModel, type OperationId } from '../../operations/index.ts';
+import {
+  cancelOperation,
+  ITEM,
+  OPERATION,
+  operationsModel,
+  record,
+  recordStep,
+  type OperationId,
+} from '../../operations/index.ts';
 import { torture } from '../../operations/torture.ts';
 import type { TortureSubject } from '../../operations/torture-world.ts';
 import { MANAGER, NODE, type Manager } from '../model.ts';
@@ -109,6 +117,24 @@ describe('a drain', () => {
     ],
   ])('%s', (_name, world, expected) => {
     expect(planned(world())).toBe(expected);
+  });
+
+  test('a cancel that was decided before the manager registered anew takes nothing of that back', () => {
+    const fleet = begun();
+    const cancelled = cancelOperation(fleet, {
+      id: ID,
+      kinds: new Map([[managerDrainKind.name, managerDrainKind]]),
+      nowMs: 150,
+    });
+    if (cancelled.kind === 'refuse') throw new Error(cancelled.refusal.message);
+    applied(fleet, cancelled.changes);
+    const [item] = [...fleet.all(ITEM)];
+    const progress = { state: 'cancelled', step: 'offer' } as const;
+    const undone = { ...record(item!, progress), ...managerDrainKind.undo?.(fleet, item!, 200) };
+    expect(recordStep(fleet, undone, 300)).toMatchObject({ answer: 'recorded' });
+    const anew = { ...managerOf(fleet)!, leaseEpoch: 9, holder: 'm1-9' };
+    applied(fleet, [put(MANAGER, idOf(MANAGER, 'm1'), anew)]);
+    expect(recordStep(fleet, undone, 300)).toEqual(accept([], 'stale'));
   });
 
   test('is one operation, however often it is asked for', () => {

@@ -3,6 +3,7 @@
 import { idOf, mark, put, type AppliedChange, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {
+  expectUnchanged,
   newOperation,
   OPERATION,
   record,
@@ -32,10 +33,15 @@ export const managerDrainKind: OperationKind = {
   },
   retry: { kind: 'does', what: 'what is left is offered to the other managers again' },
   plan: (fleet, items, nowMs) => items.map((item) => planItem(fleet, item, nowMs)),
-  undo: (fleet, item, nowMs) => ({
-    changes: clearDraining(fleet, { manager: item.doc.target.id, by: DRAINER, nowMs }),
-    expects: [],
-  }),
+  undo: (fleet, item, nowMs) => {
+    const manager = fleet.get(MANAGER, idOf(MANAGER, item.doc.target.id));
+    if (manager === undefined) return { changes: [], expects: [] };
+    // It may register under another lease, or be lost, before this is committed.
+    return {
+      changes: clearDraining(fleet, { manager: manager.id, by: DRAINER, nowMs }),
+      expects: [expectUnchanged(MANAGER, manager)],
+    };
+  },
   itemsToWake: (fleet, change) => itemsOfFormerManager(fleet, change),
 };
 

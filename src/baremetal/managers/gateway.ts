@@ -1,7 +1,7 @@
 // The control plane's end of the link to managers: they register, renew and release their leases, acquire nodes, wait for tasks and answer them here.
 // Leases are renewed at any server, everything else at the one that decides. It decides nothing itself, and keeps nothing that the next holder
 // would miss.
-import { valueOf, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { mark, valueOf, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   NotHolder,
   type Clock,
@@ -94,7 +94,10 @@ export class ManagerGateway {
     if (journal.fence === undefined) throw new NotHolder();
     const requestedAtMs = clock.nowMs();
     const { answered, wasHeld } = await this.#acquireLease(manager, request.holder);
-    if (answered.kind === 'refused') return refuseCall(nameTaken(manager, answered.lease?.expiresInMs));
+    if (answered.kind === 'refused') {
+      mark('manager-name-taken');
+      return refuseCall(nameTaken(manager, answered.lease?.expiresInMs));
+    }
     const { lease } = answered;
     leases.note(manager, lease, requestedAtMs);
     const command = { ...request, manager, leaseEpoch: lease.epoch, by, nowMs: clock.nowMs() };
@@ -132,7 +135,10 @@ export class ManagerGateway {
     const requestedAtMs = clock.nowMs();
     const request = { ...this.#leaseRequest(manager, holder), epoch: leaseEpoch };
     const renewed = await journal.store.renewLease(request);
-    if (renewed.kind === 'refused') return refuseCall(leaseLost(manager));
+    if (renewed.kind === 'refused') {
+      mark('manager-renews-too-late');
+      return refuseCall(leaseLost(manager));
+    }
     leases.note(manager, renewed.lease, requestedAtMs);
     return this.#leaseReply(manager, renewed.lease);
   }

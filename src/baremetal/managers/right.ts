@@ -1,6 +1,6 @@
 // The right to act on a node, and to speak for a manager: decided in the commit, on what is true then. What a manager remembers is no evidence:
 // the lease, its epoch, the node's epoch and the instance are all compared.
-import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, mark, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { MANAGER, NODE, type Manager } from '../model.ts';
 import type { IsLeaseLive } from './leases.ts';
 
@@ -18,18 +18,23 @@ export function denyUnlessManages(fleet: FleetReader, claimed: ClaimedRight): Re
   const { manager, node: id, nodeEpoch, instance, isLeaseLive } = claimed;
   const facts = { manager, node: id, nodeEpoch, ...(instance !== undefined && { instance }) };
   const node = fleet.get(NODE, idOf(NODE, id))?.doc;
-  if (node === undefined || node.state === 'removed') return fenced(`There is no node "${id}" any more.`, facts);
+  if (node === undefined || node.state === 'removed')
+    return fenced('node-gone', `There is no node "${id}" any more.`, facts);
   if (node.manager !== manager) {
     const other = node.manager === undefined ? 'no manager' : `manager "${node.manager}"`;
-    return fenced(`Node "${id}" has ${other} now, not "${manager}".`, facts);
+    return fenced('other-manager', `Node "${id}" has ${other} now, not "${manager}".`, facts);
   }
   if (node.managerEpoch === undefined || !isUnderLease(fleet, manager, node.managerEpoch, isLeaseLive))
-    return fenced(`The lease under which manager "${manager}" acquired node "${id}" is over.`, facts);
+    return fenced('lease-over', `The lease under which manager "${manager}" acquired node "${id}" is over.`, facts);
   if (node.epoch !== nodeEpoch)
-    return fenced(`Node "${id}" is at epoch ${node.epoch}, and the call is for epoch ${nodeEpoch}.`, facts);
+    return fenced(
+      'older-epoch',
+      `Node "${id}" is at epoch ${node.epoch}, and the call is for epoch ${nodeEpoch}.`,
+      facts,
+    );
   if (node.instance === instance) return undefined;
   const has = node.instance === undefined ? 'no instance' : `instance "${node.instance}"`;
-  return fenced(`Node "${id}" has ${has} now, and the call is for ${instance ?? 'none'}.`, facts);
+  return fenced('other-instance', `Node "${id}" has ${has} now, and the call is for ${instance ?? 'none'}.`, facts);
 }
 
 export interface ClaimedTenure {
@@ -47,11 +52,15 @@ export function denyUnlessTenured(
 ): Refusal | undefined {
   const doc = fleet.get(MANAGER, idOf(MANAGER, manager))?.doc;
   const facts = { manager, leaseEpoch };
-  if (doc === undefined) return fenced(`Manager "${manager}" is not registered.`, facts);
+  if (doc === undefined) return fenced('not-registered', `Manager "${manager}" is not registered.`, facts);
   if (doc.leaseEpoch !== leaseEpoch || doc.holder !== holder)
-    return fenced(`Manager "${manager}" has registered anew since, under lease epoch ${doc.leaseEpoch}.`, facts);
+    return fenced(
+      'registered-anew',
+      `Manager "${manager}" has registered anew since, under lease epoch ${doc.leaseEpoch}.`,
+      facts,
+    );
   if (isUnderLease(fleet, manager, leaseEpoch, isLeaseLive)) return undefined;
-  return fenced(`The lease of manager "${manager}" under epoch ${leaseEpoch} is over.`, facts);
+  return fenced('tenure-over', `The lease of manager "${manager}" under epoch ${leaseEpoch} is over.`, facts);
 }
 
 /** Whether it is on duty, as far as documents tell: its lease may have run out since. */
@@ -70,7 +79,8 @@ export function isUnderLease(
   return doc !== undefined && isOnDuty(doc) && doc.leaseEpoch === leaseEpoch && isLeaseLive(manager, leaseEpoch);
 }
 
-function fenced(what: string, facts: Readonly<Record<string, unknown>>): Refusal {
+function fenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
+  mark(`manager-fenced-${why}`);
   const message = `${what} Nothing was done. Ask for the manager's tasks again, and act on those alone.`;
   return { kind: 'conflict', code: 'fenced', message, facts };
 }

@@ -1,10 +1,21 @@
 // Allocation: the claim of a node that its inventory is asked for. A node is held from when it is chosen, under an epoch of its own, until the inventory has
 // said what became of the claim; what is not known is asked again, or given back. Going through the nodes ends after some rounds, and within seconds.
-import { put, remove, runTrial, type Change, type FleetReader, type Reason, type Refusal } from '../../fleet/index.ts';
 import {
+  mark,
+  put,
+  remove,
+  runTrial,
+  type Change,
+  type FleetReader,
+  type Reason,
+  type Refusal,
+} from '../../fleet/index.ts';
+import {
+  expectUnchanged,
   formatFact,
   newOperation,
   record,
+  type ExpectedRevision,
   type OperationId,
   type Progress,
   type RecordStep,
@@ -120,6 +131,7 @@ function isReservable(node: StoredNode, change: ChangeNote): boolean {
 export function settleLost(step: AllocationStep): RecordStep {
   const { fleet, item } = step;
   const { node, reservation } = allocationOf(fleet, item);
+  mark('claim-settled-without-node');
   const freed = node === undefined ? [] : [put(NODE, node.id, endClaim(node, changeOf(step)))];
   if (reservation === undefined) return finishItem(step, freed);
   if (reservation.doc.state !== 'allocating') return finishItem(step, [...freed, remove(RESERVATION, reservation.id)]);
@@ -195,6 +207,7 @@ export function isOverdue({ fleet, item, nowMs }: AllocationStep): boolean {
 
 /** Its reservation fails now; what may have been claimed is given back for as long as it takes. */
 export function failUnanswered(step: AllocationStep, because: Reason): RecordStep {
+  mark('claim-unanswered');
   const back = giveBack(step);
   return { ...back, changes: [...back.changes, ...stopWaiting(step, because)] };
 }
@@ -211,6 +224,7 @@ export function stopWaiting(step: AllocationStep, because: Reason): Change[] {
 export function giveBack(step: AllocationStep): RecordStep {
   const { node } = allocationOf(step.fleet, step.item);
   if (node === undefined) return finishItem(step, []);
+  mark('claim-given-back');
   const held = requireNode(beginUnclaim(node, changeOf(step)));
   const progress: Progress = { state: 'running', step: 'unclaim', attempt: 1 };
   return record(step.item, progress, { changes: [put(NODE, node.id, held)] });
@@ -224,7 +238,14 @@ function finishItem({ item }: AllocationStep, changes: readonly Change[]): Recor
 export function abandonAllocation(step: AllocationStep): Pick<RecordStep, 'changes' | 'expects'> {
   const { node, reservation } = allocationOf(step.fleet, step.item);
   const changes: Change[] = [];
-  if (node !== undefined) changes.push(put(NODE, node.id, endClaim(node, changeOf(step))));
-  if (reservation !== undefined) changes.push(remove(RESERVATION, reservation.id));
-  return { changes, expects: [] };
+  const expects: ExpectedRevision[] = [];
+  if (node !== undefined) {
+    changes.push(put(NODE, node.id, endClaim(node, changeOf(step))));
+    expects.push(expectUnchanged(NODE, node));
+  }
+  if (reservation !== undefined) {
+    changes.push(remove(RESERVATION, reservation.id));
+    expects.push(expectUnchanged(RESERVATION, reservation));
+  }
+  return { changes, expects };
 }

@@ -1,5 +1,5 @@
 // Claims of simulated machines, where the journal is not the inventory itself: an instance is written on a machine if it has no other.
-import { idOf, put, valueOf, type Change, type Fleet, type FleetReader } from '../../../fleet/index.ts';
+import { idOf, mark, put, valueOf, type Change, type Fleet, type FleetReader } from '../../../fleet/index.ts';
 import { accept, type Decision } from '../../../journal/index.ts';
 import { NODE, type Node } from '../../model.ts';
 import type { ClaimOutcome, InventoryNode, InventoryPage, NodeFence } from '../inventory.ts';
@@ -27,6 +27,7 @@ export function claimMachine(fleet: FleetReader, { op, fence, note, nowMs }: Cla
   const machine = settleMachine(before, nowMs);
   const { fault, changes: used } = triggerFault(fleet, { op: 'claim', node });
   const isOld = valueOf(fleet, SIMULATED_INVENTORY).checksEpochs && nodeEpoch < machine.epoch;
+  if (isOld) mark('claim-under-older-epoch');
   const { outcome, after } = isOld
     ? { outcome: { kind: 'stale' as const }, after: machine }
     : fault?.outcome === 'unavailable' || fault?.outcome === 'hang'
