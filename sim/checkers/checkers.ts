@@ -21,6 +21,15 @@ import { downOnlyIfSilent, upOnlyIfHeartbeat } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { commitRateBounded, failuresBackedOff } from './commit-rate.ts';
 import { waitsForOwnServiceOnly } from './readiness.ts';
+import { callsApart, callsEntitled, callsForOwnInstance, deployedOnce } from './nodes/calls.ts';
+import {
+  bucketsAddUp,
+  freeMachineIsEmpty,
+  oneMachinePerInstance,
+  oneReservationPerNode,
+  removedByWord,
+} from './nodes/documents.ts';
+import { oneRightPerEpoch, takenOverAfterLease } from './nodes/tenures.ts';
 import { notFromForwardingSwitch, notToUncontrolledSwitch } from './out-of-control.ts';
 import { sentencesComplete } from './sentences.ts';
 import { singleDecider } from './single-decider.ts';
@@ -65,6 +74,17 @@ export const CHECKERS: readonly Checker[] = [
   sentencesComplete,
   notToUncontrolledSwitch,
   notFromForwardingSwitch,
+  takenOverAfterLease,
+  oneRightPerEpoch,
+  callsEntitled,
+  callsApart,
+  callsForOwnInstance,
+  deployedOnce,
+  oneReservationPerNode,
+  oneMachinePerInstance,
+  freeMachineIsEmpty,
+  bucketsAddUp,
+  removedByWord,
   retainedUntilExpiry,
   failuresBackedOff,
   commitRateBounded,

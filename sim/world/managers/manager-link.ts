@@ -169,9 +169,10 @@ export function simManagerLink(calls: SimManagerCalls, world: World): ManagerLin
 }
 
 export function actPlan(world: World, call: MachineCall): CallPlan<MachineReply> {
+  const { nowMs: sentAtMs } = world.scheduler;
   return {
     ...{ name: call.action, atHolder: true, timeoutMs: MACHINE_TIMEOUT_MS, isMachineCall: true },
-    serve: (life) => actFor(world, life, call),
+    serve: (life) => actFor(world, life, { ...call, sentAtMs }),
   };
 }
 

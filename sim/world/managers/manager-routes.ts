@@ -1,10 +1,12 @@
 // What a server does with the calls of managers, as its routes do: leases are renewed at any of them, everything else is passed on to the one that decides.
-import { isJournalAway, type Decision, type Outcome } from '../../../src/journal/index.ts';
-import { idOf, type FleetReader, type Refusal } from '../../../src/fleet/index.ts';
+import { accept, isJournalAway, type Decision, type Outcome } from '../../../src/journal/index.ts';
+import { idOf, valueOf, type FleetReader, type Refusal } from '../../../src/fleet/index.ts';
 import type { Reply } from '../../../src/link/index.ts';
 import { OPERATION } from '../../../src/operations/index.ts';
 import type { MachineCall, MachineStatus } from '../../../src/baremetal/drivers/inventory.ts';
 import { readMachine, type ActAnswer } from '../../../src/baremetal/drivers/simulated/act.ts';
+import { SIMULATED_INVENTORY } from '../../../src/baremetal/drivers/simulated/settings.ts';
+import { STOP_EARLY_MS } from '../../../src/baremetal/managers/settings.ts';
 import type { MachineReply } from '../../../src/baremetal/drivers/simulated/machine-driver.ts';
 import type { ReservationReply } from '../../../src/baremetal/manager/ports.ts';
 import type { GatewayReply, ManagerCaller, ManagerCommand } from '../../../src/baremetal/managers/gateway.ts';
@@ -77,7 +79,11 @@ function fromOutcome<A, B>(outcome: Outcome<A>, accepted: (answer: A) => Served<
 }
 
 /** What `POST /nodes/:id/actions` does. */
-export async function actFor(world: World, life: Incarnation, call: MachineCall): Promise<Served<MachineReply>> {
+export async function actFor(
+  world: World,
+  life: Incarnation,
+  call: MachineCall & { readonly sentAtMs: number },
+): Promise<Served<MachineReply>> {
   const { actOnMachine, denyUnlessManages } = world.parts.baremetal;
   const { isLive: isLeaseLive } = life.runtime.get(MANAGER_LEASES);
   const command = { call, note: life.ids.next('call'), nowMs: life.clock.nowMs() };
@@ -85,7 +91,11 @@ export async function actFor(world: World, life: Incarnation, call: MachineCall)
     by: writerOf(call.manager),
     why: `${call.action} node ${call.node} for ${call.instance}`,
     decide: (fleet): Decision<ActAnswer> => {
-      world.machineCallsAtMs.set(command.note, world.scheduler.nowMs);
+      const { nowMs } = world.scheduler;
+      // Nothing but its manager's clock keeps one away that compares no epochs: whatever is longer on its way than a manager stops early is lost.
+      const isBlind = !valueOf(fleet, SIMULATED_INVENTORY).checksEpochs;
+      if (isBlind && nowMs - call.sentAtMs > STOP_EARLY_MS) return accept([], { kind: 'lost' });
+      world.machineCallsAtMs.set(command.note, nowMs);
       return actOnMachine(fleet, command, (at, claimed) => denyUnlessManages(at, { ...claimed, isLeaseLive }));
     },
   });
