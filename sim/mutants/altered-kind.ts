@@ -75,6 +75,12 @@ export function mapFound(fleet: FleetReader, kind: string, shown: (doc: object) 
   return overrideReader(fleet, { find });
 }
 
+/** A fleet that seems not to have some documents of a kind. */
+export function hideDocuments(fleet: FleetReader, kind: string, isHidden: (id: string) => boolean): FleetReader {
+  const get: FleetReader['get'] = (of, id) => (of.name === kind && isHidden(id) ? undefined : fleet.get(of, id));
+  return overrideReader(fleet, { get });
+}
+
 function overrideReader(fleet: FleetReader, by: Partial<FleetReader>): FleetReader {
   return new Proxy(fleet, {
     get: (target, key): unknown => {

@@ -10,7 +10,7 @@ import { singleDecider } from '../checkers/single-decider.ts';
 import type { Mutant } from './mutant.ts';
 import { wrappedStore } from './wrapped-store.ts';
 
-function databaseMutant(
+export function databaseMutant(
   mutant: Omit<Mutant, 'plant'>,
   replace: (inner: Store, disk: MemoryDisk) => Partial<Store>,
 ): Mutant {

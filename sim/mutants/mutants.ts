@@ -1,4 +1,25 @@
 import { authorisedBeforeCommit } from './access.ts';
+import {
+  absentTakenForGone,
+  bucketsFollowStates,
+  epochForgotten,
+  epochStays,
+  fallbackWidens,
+  nodeReservedTwice,
+  reservationRepeated,
+  unansweredClaimForgotten,
+} from './baremetal-documents.ts';
+import {
+  cleaningSkipped,
+  deployRepeated,
+  epochNotCompared,
+  instanceNotCompared,
+  lapsedLeaseCounts,
+  managerLeaseRevived,
+  managerTrustsItsLease,
+  rightNotChecked,
+  takenOverTooEarly,
+} from './baremetal-managers.ts';
 import { jumpTrustedAfterReport, retentionBySteadyTime, retentionTrustsJumps } from './clocks.ts';
 import {
   acknowledgedBeforeDurable,
@@ -144,3 +165,24 @@ export const GRAY_MUTANTS: readonly Mutant[] = [drainWaitsForSick, sickUsesBudge
 
 /** The mutants found in worlds whose clocks jump. */
 export const CLOCK_MUTANTS: readonly Mutant[] = [retentionTrustsJumps, jumpTrustedAfterReport, retentionBySteadyTime];
+
+/** The mutants found in worlds with bare metal. */
+export const BAREMETAL_MUTANTS: readonly Mutant[] = [
+  nodeReservedTwice,
+  reservationRepeated,
+  unansweredClaimForgotten,
+  epochForgotten,
+  epochStays,
+  rightNotChecked,
+  lapsedLeaseCounts,
+  instanceNotCompared,
+  epochNotCompared,
+  managerTrustsItsLease,
+  managerLeaseRevived,
+  takenOverTooEarly,
+  cleaningSkipped,
+  deployRepeated,
+  bucketsFollowStates,
+  fallbackWidens,
+  absentTakenForGone,
+];

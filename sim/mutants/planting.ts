@@ -1,6 +1,6 @@
 // How a bug is planted: one operation kind, driver, view part or running part is replaced by a faulty one.
-import type { Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
-import type { Index } from '../../src/fleet/index.ts';
+import type { Controller, Module, Runtime, ServiceKey } from '../../src/composition/index.ts';
+import type { Index, Projection, ProjectionState } from '../../src/fleet/index.ts';
 import { VIEW_PARTS, type ViewPart } from '../../src/hosts/index.ts';
 import type { Driver, OperationKind } from '../../src/operations/index.ts';
 import type { SimParts } from '../world/parts.ts';
@@ -87,6 +87,33 @@ export function withRunningPart<T>(
     ...withModules(parts, (module) => ({ ...module, services: (module.services ?? []).map(changed) })),
     providers: (born, world) => parts.providers(born, world).map(changed),
   };
+}
+
+/** With a controller more in a module. */
+export function withControllers(parts: SimParts, name: string, make: (runtime: Runtime) => Controller): SimParts {
+  return withModules(parts, (module) => {
+    if (module.name !== name) return module;
+    return { ...module, controllers: (runtime) => [...(module.controllers?.(runtime) ?? []), make(runtime)] };
+  });
+}
+
+/** Replaces what a projection makes of the documents. */
+export function withProjection<P extends ProjectionState>(
+  parts: SimParts,
+  { name }: Projection<P>,
+  change: (state: P) => P,
+): SimParts {
+  const changed = (one: Projection): Projection =>
+    one.name === name ? { ...one, create: () => change(one.create() as P) } : one;
+  return withModules(parts, (module) => {
+    const { models } = module;
+    if (models === undefined) return module;
+    return {
+      ...module,
+      models: (composition) =>
+        models(composition).map((model) => ({ ...model, projections: (model.projections ?? []).map(changed) })),
+    };
+  });
 }
 
 /** Without the controllers of a module that no service key asks for. */
