@@ -27,7 +27,14 @@ import {
 } from './switches.ts';
 import { inventoryCut, inventoryFails, inventorySlow } from './inventory.ts';
 import { managerActsFromMemory, managerSuspended } from './old-memories.ts';
-import { managerCut, managerDies, managerLinkWorsens, managerPauses, managerStops } from './managers.ts';
+import {
+  managerCut,
+  managerDies,
+  managerHaltsAtLook,
+  managerLinkWorsens,
+  managerPauses,
+  managerStops,
+} from './managers.ts';
 import { crash, halt, pause, powerCut, staleHolder, stop } from './servers.ts';
 
 /** The faults of every world. */
@@ -150,6 +157,7 @@ export const BAREMETAL_FAULTS: readonly Fault[] = [
   managerPauses,
   managerCut,
   managerLinkWorsens,
+  managerHaltsAtLook,
   managerSuspended,
   managerActsFromMemory,
   inventoryCut,

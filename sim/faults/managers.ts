@@ -54,6 +54,18 @@ export const managerPauses: Fault = {
   },
 };
 
+/** In the middle of a task, for longer than its lease lasts. */
+export const managerHaltsAtLook: Fault = {
+  name: 'manager-halts-at-a-look',
+  weight: 5,
+  strike: (world) => {
+    const manager = pickProcess(world);
+    if (manager === undefined) return undefined;
+    manager.haltsAtLookMs = world.rng.between(10_000, 40_000);
+    return `${manager.name} for ${manager.haltsAtLookMs} ms`;
+  },
+};
+
 export const managerCut: Fault = {
   name: 'manager-cut',
   weight: 5,

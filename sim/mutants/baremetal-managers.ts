@@ -86,15 +86,16 @@ export const managerTrustsItsLease: Mutant = {
 const LONGER_MS = 120_000;
 
 function withLongerLeases(link: ManagerPorts['link']): ManagerPorts['link'] {
-  const longer = (said: Reply<LeaseResponse>): Reply<LeaseResponse> =>
-    said.kind === 'answer'
-      ? { ...said, answer: { ...said.answer, remainingMs: said.answer.remainingMs + LONGER_MS } }
-      : said;
   return {
     ...link,
-    register: async (...call) => longer(await link.register(...call)),
-    renew: async (...call) => longer(await link.renew(...call)),
+    register: async (...call) => prolong(await link.register(...call)),
+    renew: async (...call) => prolong(await link.renew(...call)),
   };
+}
+
+function prolong(said: Reply<LeaseResponse>): Reply<LeaseResponse> {
+  if (said.kind !== 'answer') return said;
+  return { ...said, answer: { ...said.answer, remainingMs: said.answer.remainingMs + LONGER_MS } };
 }
 
 export const cleaningSkipped: Mutant = {
@@ -127,12 +128,15 @@ export const deployRepeated: Mutant = {
   plant: (parts) =>
     withBaremetal(parts, ({ actOnMachine }) => ({
       actOnMachine: (fleet, command, denyUnlessEntitled) => {
-        const asEmpty = (doc: object): object => ({ ...(doc as Machine), state: 'empty' });
-        const seen = command.call.action === 'deploy' ? mapDocuments(fleet, MACHINE.name, asEmpty) : fleet;
+        const seen = command.call.action === 'deploy' ? mapDocuments(fleet, MACHINE.name, emptyMachine) : fleet;
         return actOnMachine(seen, command, denyUnlessEntitled);
       },
     })),
 };
+
+function emptyMachine(doc: object): Machine {
+  return { ...(doc as Machine), state: 'empty' };
+}
 
 export const managerLeaseRevived = databaseMutant(
   {

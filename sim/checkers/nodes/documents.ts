@@ -1,10 +1,9 @@
 // Nodes, reservations and machines compared with each other, and the figures with the nodes.
 import { idOf, type Fleet } from '../../../src/fleet/index.ts';
-import { NODE, RESERVATION, type Node } from '../../../src/baremetal/index.ts';
+import { MANAGER, NODE, RESERVATION, type Node } from '../../../src/baremetal/index.ts';
 import { describeCapacity, manageableCapacity } from '../../../src/baremetal/capacity/capacity.ts';
 import { settleMachine } from '../../../src/baremetal/drivers/simulated/machine.ts';
 import { MACHINE } from '../../../src/baremetal/drivers/simulated/model.ts';
-import { MANAGER } from '../../../src/baremetal/index.ts';
 import { WORLD_BEGINS_MS } from '../../kernel/clock.ts';
 import type { World } from '../../world/world.ts';
 import type { Checker } from '../checker.ts';
@@ -50,7 +49,7 @@ export function latestNowMs({ scheduler }: World): number {
 }
 
 /** One that could not be cleaned keeps what is on it, and is nobody's. */
-function isGivenUp(node: Node | undefined): boolean {
+function isAbandoned(node: Node | undefined): boolean {
   return node?.dirty === true && node.instance === undefined;
 }
 
@@ -61,7 +60,7 @@ export const oneMachinePerInstance: Checker = {
     const claimed = [...truth.all(MACHINE)].flatMap(({ id, doc }) => {
       const { instance } = settleMachine(doc, latestNowMs(world));
       const node = truth.get(NODE, idOf(NODE, id))?.doc;
-      return instance === undefined || isGivenUp(node) ? [] : [{ id, instance, node }];
+      return instance === undefined || isAbandoned(node) ? [] : [{ id, instance, node }];
     });
     const [instance] = repeated(claimed.map((one) => one.instance));
     if (instance !== undefined) return `several machines are that of ${instance}`;

@@ -176,20 +176,35 @@ export function actPlan(world: World, call: MachineCall): CallPlan<MachineReply>
   };
 }
 
+/** Whose link it is: what is done with machines is noted there. */
+interface LookingManager {
+  remember(call: MachineCall): void;
+  noteLook(): void;
+}
+
+interface SimMachineLinkParts {
+  readonly calls: SimManagerCalls;
+  readonly leader: LeaderClient;
+  readonly world: World;
+  readonly manager: LookingManager;
+}
+
 /** The way to simulated machines, which the server that decides has. */
 export class SimMachineLink implements MachineLink {
   readonly #calls: SimManagerCalls;
   readonly #leader: LeaderClient;
   readonly #world: World;
+  readonly #manager: LookingManager;
 
-  constructor(calls: SimManagerCalls, leader: LeaderClient, world: World) {
+  constructor({ calls, leader, world, manager }: SimMachineLinkParts) {
     this.#calls = calls;
     this.#leader = leader;
     this.#world = world;
+    this.#manager = manager;
   }
 
   async act(call: MachineCall, { signal }: CallOptions): Promise<MachineReply> {
-    this.#world.managers.find(({ name }) => name === call.manager)?.remember(call);
+    this.#manager.remember(call);
     const said = await this.#leader.call(
       'token',
       (to) => this.#calls.call(to, { ...actPlan(this.#world, call), signal }),
@@ -200,6 +215,7 @@ export class SimMachineLink implements MachineLink {
   }
 
   async inspect(node: string, { signal }: CallOptions): Promise<MachineStatus | undefined> {
+    this.#manager.noteLook();
     const said = await this.#leader.call(
       'token',
       (to) =>

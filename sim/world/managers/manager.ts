@@ -47,6 +47,8 @@ export class SimManager {
   readonly #rng: Rng;
   /** The calls to machines that its processes made, the last ones at the end. */
   readonly memory: MachineCall[] = [];
+  /** Its process is halted for so long as soon as it looks at a machine: it wakes with what the machine showed before. */
+  haltsAtLookMs: number | undefined;
   #starts = 0;
   #incarnation: ManagerIncarnation | undefined;
 
@@ -68,6 +70,11 @@ export class SimManager {
   remember(call: MachineCall): void {
     this.memory.push(call);
     if (this.memory.length > MEMORY_MAX) this.memory.shift();
+  }
+
+  noteLook(): void {
+    if (this.haltsAtLookMs !== undefined) this.incarnation?.program.pause(this.haltsAtLookMs);
+    this.haltsAtLookMs = undefined;
   }
 
   /** Sends a call to a machine past its program, which would not: what comes of it, nobody is told. */
@@ -116,7 +123,7 @@ export class SimManager {
     const log = logInto(world, `${this.name}.${this.#starts}`);
     const clock = pausableClock(new SimClock(program), gate);
     const calls = new SimManagerCalls({ world, program, link: this.link, between });
-    const machineLink = new SimMachineLink(calls, new LeaderClient(servers, log), world);
+    const machineLink = new SimMachineLink({ calls, leader: new LeaderClient(servers, log), world, manager: this });
     const machines = new SimulatedMachines({ link: pausableMachineLink(machineLink, gate), clock });
     const rng = this.#rng.fork();
     const ports = {
@@ -148,6 +155,7 @@ export class SimManager {
 
   /** It runs, and wakes if it was paused. */
   heal(): void {
+    this.haltsAtLookMs = undefined;
     if (this.incarnation?.program.paused === true) this.incarnation.program.pause(0);
     this.start();
   }
