@@ -115,11 +115,28 @@ export const CLOCK_MARKS: readonly string[] = ['retention-paused'];
 
 /** The guards for the world with bare metal. */
 export const BAREMETAL_MARKS: readonly string[] = [
+  'baremetal-build-reassigned',
   'baremetal-delete-waits-for-work',
   'baremetal-overdue-without-node',
   'baremetal-try-failed',
+  'claim-given-back',
+  'claim-settled-without-node',
+  'claim-unanswered',
+  'claim-under-older-epoch',
   'manager-drained',
+  'manager-fenced-lease-over',
+  'manager-fenced-node-gone',
+  'manager-fenced-older-epoch',
+  'manager-fenced-other-instance',
+  'manager-fenced-other-manager',
+  'manager-fenced-registered-anew',
+  'manager-fenced-tenure-over',
   'manager-kept-by-young-server',
+  'manager-late-to-act',
+  'manager-name-taken',
+  'manager-renews-too-late',
+  'node-taken-back',
+  'node-taken-over',
 ];
 
 /** Guards that this world cannot reach, and where they are tested instead. */
@@ -132,6 +149,8 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
     'seldom: whoever brings connections is mostly faster. src/agent/node/switch/conntrack-sync.test.ts',
   'move-arrives-unplugged':
     'needs a back end that refuses to plug after the switch-over: src/instances/degraded/degraded.test.ts',
+  'manager-fenced-not-registered':
+    'seldom: a manager that is forgotten while a call of it is on its way. src/baremetal/managers/right.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/preview/plan-slices.test.ts',
   'start-leaves-services-to-drains': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',
   'start-planned-anew': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',

@@ -37,6 +37,7 @@ export const nodeReservedTwice: Mutant = {
   name: 'node-reserved-twice',
   bug: 'that another has just taken the node is not noticed: it gets a second reservation',
   scenario: BAREMETAL,
+  likely: 2,
   caughtBy: [DISAGREE, oneReservationPerNode.name],
   plant: (parts) =>
     withReserve(parts, (reserve) => (fleet, command) => {
@@ -60,6 +61,7 @@ export const reservationRepeated: Mutant = {
   name: 'reservation-repeated',
   bug: 'a request for a node that is repeated is a new one: its instance gets a second node',
   scenario: BAREMETAL,
+  likely: 2,
   caughtBy: [
     TWO_NODES,
     DISAGREE,
@@ -187,6 +189,7 @@ export const absentTakenForGone: Mutant = {
   name: 'absent-taken-for-gone',
   bug: 'a node that a list did not show is deleted, although the list broke off',
   scenario: BAREMETAL,
+  likely: 4,
   caughtBy: [removedByWord.name],
   plant: (parts) =>
     withControllers(parts, 'baremetal', (runtime) => ({

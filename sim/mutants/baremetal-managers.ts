@@ -35,6 +35,7 @@ export const lapsedLeaseCounts: Mutant = {
   name: 'lapsed-lease-counts',
   bug: 'a manager may act until it is declared lost, however long its lease has been over',
   scenario: BAREMETAL,
+  likely: 5,
   caughtBy: [callsEntitled.name],
   plant: (parts) =>
     withBaremetal(parts, ({ denyUnlessManages }) => ({
@@ -76,6 +77,7 @@ export const managerTrustsItsLease: Mutant = {
   name: 'manager-trusts-its-lease',
   bug: 'a manager takes its lease to last long after it was asked for: awake after a pause it goes on with what it was doing',
   scenario: BAREMETAL,
+  likely: 9,
   caughtBy: [callsEntitled.name, callsApart.name],
   plant: (parts) => ({
     ...parts,
