@@ -24,7 +24,7 @@ export const inventoryCut = inventoryFault('inventory-cut', 2, (world) => {
   Object.assign(pathOf(world), { cut: true });
 });
 
-/** Claims that are lost or doubled, or arrive when nobody waits for them any more. */
+/** Claims that are lost or doubled, or arrive after their caller's deadline. */
 export const inventoryFails = inventoryFault('inventory-fails', 6, (world) => {
   Object.assign(pathOf(world), { failPercent: world.rng.pick([20, 50, 80]) });
 });

@@ -14,6 +14,7 @@ import {
   removedByWord,
 } from '../checkers/nodes/documents.ts';
 import { BAREMETAL } from '../scenarios.ts';
+import { withMethods } from '../world/managers/inventory-port.ts';
 import type { SimParts } from '../world/parts.ts';
 import { alterSteps, hideDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
@@ -165,20 +166,14 @@ export const fallbackWidens: Mutant = {
 };
 
 function widen(inventory: Inventory, { environment }: Runtime): Inventory {
-  return {
-    name: inventory.name,
-    claims: (how) => inventory.claims(how),
-    list: (after, limit, how) => inventory.list(after, limit, how),
-    find: (node, how) => inventory.find(node, how),
-    unclaim: (fence, how) => inventory.unclaim(fence, how),
-    claim: async (request, how) => {
-      if ((await inventory.claims(how)) === 'direct') {
-        const free = [...environment.journal.fleet.all(NODE)].filter(({ doc }) => doc.state === 'available');
-        for (const { id, doc } of free) await inventory.claim({ ...request, node: id, nodeEpoch: doc.epoch + 1 }, how);
-      }
-      return inventory.claim(request, how);
-    },
+  const claim: Inventory['claim'] = async (request, how) => {
+    if ((await inventory.claims(how)) === 'direct') {
+      const free = [...environment.journal.fleet.all(NODE)].filter(({ doc }) => doc.state === 'available');
+      for (const { id, doc } of free) await inventory.claim({ ...request, node: id, nodeEpoch: doc.epoch + 1 }, how);
+    }
+    return inventory.claim(request, how);
   };
+  return withMethods(inventory, { claim });
 }
 
 const REFRESH_MS = 3000;

@@ -31,7 +31,7 @@ import { NODE_MODULES } from '../../src/main/node-modules.ts';
 import { NETWORK_DRIVER } from '../../src/network/index.ts';
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
 import { NetworkPort } from './network-port.ts';
-import { InventoryPort } from './managers/inventory-port.ts';
+import { inventoryPort } from './managers/inventory-port.ts';
 import type { IncarnationContext } from './server.ts';
 import { trustedTime, trustedTimeProviders } from './trusted-clock.ts';
 import type { World } from './world.ts';
@@ -117,7 +117,7 @@ export const productionParts: SimParts = {
     }),
     provide(INVENTORIES, ({ environment }) => {
       const { program } = born;
-      return new Map([['simulated', new InventoryPort(new SimulatedInventory(environment), { world, program })]]);
+      return new Map([['simulated', inventoryPort(new SimulatedInventory(environment), { world, program })]]);
     }),
     provide(HEARTBEAT_LISTENER, (runtime) => {
       const liveness = runtime.get(LIVENESS_CONTROLLER);

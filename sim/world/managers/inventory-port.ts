@@ -1,16 +1,7 @@
 // The inventory of bare-metal nodes as one incarnation of a server reaches it: every call takes a path that delays, loses and repeats. At its other end is the
 // simulated inventory that ships with the product. What it says is gone is remembered for the checkers.
 import { valueOf } from '../../../src/fleet/index.ts';
-import {
-  InventoryUnavailable,
-  type CallOptions,
-  type ClaimOutcome,
-  type ClaimRequest,
-  type Inventory,
-  type InventoryNode,
-  type InventoryPage,
-  type NodeFence,
-} from '../../../src/baremetal/drivers/inventory.ts';
+import { InventoryUnavailable, type CallOptions, type Inventory } from '../../../src/baremetal/drivers/inventory.ts';
 import { SIMULATED_INVENTORY } from '../../../src/baremetal/drivers/simulated/settings.ts';
 import type { Program, Reply } from '../../kernel/program.ts';
 import type { Rng } from '../../kernel/rng.ts';
@@ -28,53 +19,61 @@ export class InventoryPath {
   }
 }
 
-export class InventoryPort implements Inventory {
-  readonly name;
-  readonly #inventory: Inventory;
+/** What it does otherwise; everything else goes to the inventory itself. */
+export function withMethods(inventory: Inventory, methods: Partial<Inventory>): Inventory {
+  return new Proxy(inventory, {
+    get: (target, key): unknown => {
+      const other: unknown = Reflect.get(methods, key);
+      if (other !== undefined) return other;
+      const value: unknown = Reflect.get(target, key, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+interface InventoryCaller {
+  readonly world: World;
+  readonly program: Program;
+}
+
+export function inventoryPort(inventory: Inventory, { world, program }: InventoryCaller): Inventory {
+  const calls = new InventoryCalls(world, program);
+  return withMethods(inventory, {
+    list: (after, limit, how) => calls.exchange('list', how, () => inventory.list(after, limit, how)),
+    find: (node, how) =>
+      calls.exchange('find', how, async () => {
+        const found = await inventory.find(node, how);
+        if (found === 'gone') world.inventory?.gone.add(node);
+        return found;
+      }),
+    claim: (request, how) => calls.exchange(`claim ${request.node}`, how, (at) => inventory.claim(request, at)),
+    unclaim: (fence, how) => calls.exchange(`unclaim ${fence.node}`, how, (at) => inventory.unclaim(fence, at)),
+  });
+}
+
+class InventoryCalls {
   readonly #world: World;
   readonly #program: Program;
 
-  constructor(inventory: Inventory, { world, program }: { readonly world: World; readonly program: Program }) {
-    this.name = inventory.name;
-    this.#inventory = inventory;
+  constructor(world: World, program: Program) {
     this.#world = world;
     this.#program = program;
   }
 
-  claims(how?: CallOptions): ReturnType<Inventory['claims']> {
-    return this.#inventory.claims(how);
-  }
-
-  list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
-    return this.#exchange('list', how, () => this.#inventory.list(after, limit, how));
-  }
-
-  async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
-    return this.#exchange('find', how, async () => {
-      const found = await this.#inventory.find(node, how);
-      if (found === 'gone') this.#world.inventory?.gone.add(node);
-      return found;
-    });
-  }
-
-  claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
-    return this.#exchange(`claim ${request.node}`, how, (at) => this.#inventory.claim(request, at));
-  }
-
-  unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
-    return this.#exchange(`unclaim ${fence.node}`, how, (at) => this.#inventory.unclaim(fence, at));
-  }
-
-  #exchange<T>(name: string, how: CallOptions, serve: (how: CallOptions) => Promise<T>): Promise<T> {
+  exchange<T>(name: string, how: CallOptions, serve: (how: CallOptions) => Promise<T>): Promise<T> {
     const { inventory } = this.#world;
     if (inventory === undefined) return serve(how);
     const fate = this.#draw(inventory);
     return this.#program.call('inventory', name, (reply) => {
       if (fate.kind !== 'served') this.#world.fault(this.#program.name, `${name} ${fate.kind}`);
-      // Whoever has given it up is not told; what is on its way arrives all the same.
-      how.signal.addEventListener('abort', () => void reply.fail(0, new InventoryUnavailable('given up')), {
-        once: true,
-      });
+      // What is on its way arrives all the same.
+      how.signal.addEventListener(
+        'abort',
+        () => void reply.fail(0, new InventoryUnavailable('its caller does not wait any more')),
+        {
+          once: true,
+        },
+      );
       const alone = new AbortController().signal;
       switch (fate.kind) {
         case 'served':
