@@ -38,6 +38,8 @@ export class FakeKubelet {
   readonly #options: FakeKubeletOptions;
   /** By UID: a pod that comes again under its name is another one. */
   readonly #stopping = new Map<string, Promise<void>>();
+  /** When each is killed, by UID. It may become earlier, never later. */
+  readonly #killAtMs = new Map<string, number>();
   #life: AbortController | undefined;
   #work: Promise<unknown> = Promise.resolve();
 
@@ -112,6 +114,8 @@ export class FakeKubelet {
       if (pod.status.phase === 'Pending') void this.#untilDone(dead, () => this.#run(pod));
       return;
     }
+    const killAtMs = performance.now() + (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
+    this.#killAtMs.set(uid, Math.min(killAtMs, this.#killAtMs.get(uid) ?? killAtMs));
     if (this.#stopping.has(uid)) return;
     this.#stopping.set(
       uid,
@@ -145,10 +149,11 @@ export class FakeKubelet {
   }
 
   async #endPod(pod: Pod, dead: AbortSignal): Promise<void> {
-    const graceMs = (pod.metadata.deletionGracePeriodSeconds ?? 0) * 1000;
     if (this.ending === 'never') return;
-    if (this.ending === 'whole-grace' && !(await passes(graceMs, dead))) return;
-    const preconditions = { uid: pod.metadata.uid };
+    const { uid } = pod.metadata;
+    const isAlive = (): boolean => performance.now() < (this.#killAtMs.get(uid) ?? 0);
+    while (this.ending === 'whole-grace' && isAlive() && !dead.aborted) await passes(RETRY_MS, dead);
+    const preconditions = { uid };
     await this.#untilDone(dead, async () => {
       await this.#options.client.delete(pathOf(pod), { gracePeriodSeconds: 0, preconditions });
     });

@@ -153,6 +153,19 @@ kubernetesSuite('kubernetes', (kubernetes) => {
     });
   });
 
+  test('a-grace-that-is-made-shorter is kept, as by a real kubelet', async () => {
+    const kubelet = await nodes.add();
+    kubelet.ending = 'whole-grace';
+    await untilNodeIs(client, kubelet.name, 'True');
+    const namespace = await createNamespace(client);
+    const selector = { 'kubernetes.io/hostname': kubelet.name };
+    await createBarePod(client, { namespace, name: 'slow', selector, graceSeconds: 600 });
+    const [pod] = await untilReady(client, namespace, 1);
+    expect((await evict(client, pod!)).status).toBe(201);
+    await client.delete(`/api/v1/namespaces/${namespace}/pods/slow`, { gracePeriodSeconds: 1 });
+    await waitFor('its end', async () => ((await podsIn(client, namespace)).length === 0 ? true : undefined));
+  });
+
   test('kubectl-drain empties a node, within the budget and without its daemons', async () => {
     const { namespace, name } = await deploy(12);
     await createBudget(client, { namespace, name, minAvailable: 10 });
