@@ -51,6 +51,8 @@ export interface PlanOptions {
   readonly explained?: number;
   /** Of which hosts the tenants are explained; of all by default. */
   readonly isExplained?: (host: string) => boolean;
+  /** For a reader who is bound to a site: reasons count its hosts alone, wherever the tenants may go. */
+  readonly readIn?: string | undefined;
 }
 
 /** Opens the trial of a plan, with the hosts tombstoned in it. Beside hosts, only documents of these kinds can be added to it. */

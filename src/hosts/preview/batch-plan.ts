@@ -64,9 +64,9 @@ function otherDrains(fleet: FleetReader, evacuator: Evacuator, named: ReadonlySe
 }
 
 function explainNamedOnly(request: BatchPlanRequest): PlanOptions {
-  const { nowMs, explained = 0 } = request;
+  const { nowMs, explained = 0, readIn } = request;
   const named = namesOf(request);
-  return { nowMs, explained, isExplained: (host) => named.has(host) };
+  return { nowMs, explained, readIn, isExplained: (host) => named.has(host) };
 }
 
 function ofNamedHosts(planned: readonly PlannedEvacuation[], request: BatchPlanRequest): readonly PlannedEvacuation[] {

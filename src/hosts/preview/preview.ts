@@ -82,7 +82,13 @@ export function previewScaleIn(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const planned = planBatch(fleet, evacuators, { hosts, siteToStayIn: siteOf(fleet, request), nowMs, explained });
+  const planned = planBatch(fleet, evacuators, {
+    hosts,
+    siteToStayIn: siteOf(fleet, request),
+    readIn: request.site,
+    nowMs,
+    explained,
+  });
   return runAllSteps(assemble({ fleet, evacuators, hosts, planned }, request));
 }
 
@@ -96,7 +102,7 @@ export function* planPreviewInSteps(
   const hosts = leaversOf(fleet, request.hosts, request.site);
   if ('code' in hosts) return hosts;
   const { nowMs, explained = 0 } = request;
-  const how = { hosts, siteToStayIn: siteOf(fleet, request), nowMs, explained };
+  const how = { hosts, siteToStayIn: siteOf(fleet, request), readIn: request.site, nowMs, explained };
   const planned = yield* planBatchInSteps(slices, evacuators, how);
   return yield* assemble({ fleet, evacuators, hosts, planned }, request);
 }

@@ -53,7 +53,8 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
           ({ id, doc }) => canSeeSite(caller, doc.site) && (site ?? doc.site) === doc.site && (host ?? id) === id,
         );
         const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id, caller.site);
-        const how = { hosts, siteToStayIn: stayIn, nowMs, explained: limit, tenantsOf: listRemainingTenants };
+        const about = { explained: limit, readIn: caller.site, tenantsOf: listRemainingTenants };
+        const how = { hosts, siteToStayIn: stayIn, nowMs, ...about };
         const planned = yield* planBatchInSteps(slices, evacuators, how);
         const blocked = planned.flatMap(({ evacuating }) => evacuating.filter(isWaiting));
         const context = { explain, sight: world.redactorFor(caller, fleet) };

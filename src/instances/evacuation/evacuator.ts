@@ -137,7 +137,7 @@ function nameOperation({ operation, ...how }: BeginEvacuation, what: string): Be
 function* planInstances(
   openTrial: OpenTrial,
   leavers: readonly LeavingTenants[],
-  { nowMs, explained = 0, isExplained, holds }: PlanOptions & Pick<LeaveCheck, 'holds'>,
+  { nowMs, explained = 0, isExplained, readIn, holds }: PlanOptions & Pick<LeaveCheck, 'holds'>,
 ): PlanSteps {
   const trial = yield* openTrial(CLAIM.name);
   const planned: PlannedEvacuation[] = [];
@@ -151,7 +151,7 @@ function* planInstances(
       yield;
     }
   }
-  const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within]));
+  const within = new Map(leavers.map((leaver) => [leaver.host, leaver.within ?? readIn]));
   return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 

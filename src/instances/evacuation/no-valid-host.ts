@@ -63,7 +63,7 @@ interface ExplainLimits {
   readonly most: number;
   /** Whether tenants of this host are explained; all are by default. */
   readonly isExplained?: ((host: string) => boolean) | undefined;
-  /** The site that instances of a host must stay in, if any. */
+  /** The site whose hosts are counted for the instances of a host; all hosts where there is none. */
   readonly within: ReadonlyMap<string, string | undefined>;
 }
 

@@ -269,6 +269,17 @@ describe('the site that a drain stays in', () => {
     expect(await saidByPreview(world, 'h2')).toEqual({});
   });
 
+  test('is-not-what-a-reader-may-see: the reasons for a reader of one site count the hosts of that site alone', async () => {
+    const world = await twoSites();
+    for (const host of ['h4', 'h5']) await world.change(host, (doc) => ({ ...doc, physicalNetworks: [] }));
+    await start(world, ['h2']);
+    const blocked = await saidByStatus(world, 'h2', { site: 'central' });
+    expect(blocked['web']?.sentence).toContain('Site central has 2 hosts.');
+    expect(await saidByTenants(world, 'h2', { site: 'central' })).toEqual(blocked);
+    expect(await saidByPreview(world, 'h2', { site: 'central' })).toEqual(blocked);
+    expect((await saidByStatus(world, 'h2'))['web']?.sentence).toContain(' of 5 hosts');
+  });
+
   test('is-not-that-of-a-reader-who-may-see-less', async () => {
     const world = await twoSites();
     await start(world, ['h2']);

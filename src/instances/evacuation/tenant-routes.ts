@@ -120,6 +120,7 @@ function* planTenants(
     siteToStayIn: ({ id }) => siteToStayIn(slices.fleet, id, within),
     nowMs,
     explained: limit,
+    readIn: within,
   });
   const tenants = planned.flatMap(({ evacuating }) => evacuating);
   return { count: tenants.length, tenants: tenants.slice(0, limit) };
