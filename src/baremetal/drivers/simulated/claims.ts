@@ -55,7 +55,8 @@ function decideClaim(
     const isClaimed = held === instance && machine.state === 'empty';
     return isClaimed
       ? { outcome: { kind: 'applied' }, after: { ...free, epoch } }
-      : { outcome: { kind: 'already' }, after: machine };
+      : // The claim that it gives back may be on its way still.
+        { outcome: { kind: 'already' }, after: epoch === machine.epoch ? machine : { ...machine, epoch } };
   }
   if (machine.instance === instance) return { outcome: { kind: 'already' }, after: machine };
   if (isLost || machine.instance !== undefined || machine.state !== 'empty') {

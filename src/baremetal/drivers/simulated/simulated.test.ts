@@ -192,3 +192,12 @@ describe('the simulated inventory', () => {
     expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'already' });
   });
 });
+
+test('a-claim-that-arrives-after-it-was-given-back-has-no-effect, also-where-there-was-nothing-to-give-back', async () => {
+  const inventory = new SimulatedInventory(await SimulatedWorld.start({ claims: 'asked' }));
+  expect(await inventory.unclaim({ ...FENCE, nodeEpoch: 6 }, how)).toEqual({ kind: 'already' });
+  expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'stale' });
+  expect(await inventory.claim({ ...FENCE, instance: 'b', nodeEpoch: 7, traits: [] }, how)).toEqual({
+    kind: 'applied',
+  });
+});
