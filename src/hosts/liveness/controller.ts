@@ -1,7 +1,7 @@
 // Receives heartbeats at the lease holder and commits connection transitions. A holder that is new, or was itself away, restarts every
 // host's clock: it must never hold its own absence against a host.
 import { runInSlices } from '../../access/index.ts';
-import { mark, valueOf, type FleetReader, type Steps } from '../../fleet/index.ts';
+import { finish, mark, valueOf, type FleetReader, type Steps } from '../../fleet/index.ts';
 import {
   isJournalAway,
   LeaseHolderLoop,
@@ -46,6 +46,8 @@ const BETWEEN_EARLY_LOOKS_MS = 100;
 const ABSENT_AFTER_MS = 5000;
 /** Hosts in one step: well below a millisecond. */
 const HOSTS_PER_STEP = 100;
+/** So many are checked in a millisecond or two, at any time. */
+const HOSTS_AT_ONCE_MAX = 2000;
 /** Hosts per commit: a returning site is a few commits, none of them large. */
 const TRANSITIONS_PER_COMMIT = 100;
 
@@ -62,7 +64,7 @@ export class LivenessController {
   /** When the first of the hosts that are up becomes suspect if no heartbeat follows. */
   #dueMs: number | undefined;
   #earlyPassMs = 0;
-  /** Computed on first use after a pass: not needed while no host is silent. */
+  /** Computed on first use after a pass, as it is not needed while no host is silent; with many hosts by the pass. */
   #possiblyPartitionedSites: ReadonlySet<string> | undefined;
 
   constructor(options: LivenessOptions) {
@@ -110,11 +112,8 @@ export class LivenessController {
     const listening = { sinceMs: this.#observingSinceMs, nowMs: clock.nowMs() };
     const settings = valueOf(journal.fleet, LIVENESS);
     if (listening.nowMs - listening.sinceMs < possiblePartitionAfterMs(settings)) return true;
-    this.#possiblyPartitionedSites ??= findPossiblyPartitionedSites(
-      journal.fleet,
-      this.#heartbeats,
-      listening,
-      settings,
+    this.#possiblyPartitionedSites ??= finish(
+      findPossiblyPartitionedSites(journal.fleet, this.#heartbeats, listening, settings),
     );
     return this.#possiblyPartitionedSites.has(site);
   }
@@ -137,7 +136,7 @@ export class LivenessController {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
     this.#dueMs = undefined;
-    this.#possiblyPartitionedSites = undefined;
+    if (!this.#isLarge) this.#possiblyPartitionedSites = undefined;
     if (journal.fence === undefined) {
       this.#epoch = undefined;
       return;
@@ -147,6 +146,17 @@ export class LivenessController {
     const listening = { sinceMs: this.#observingSinceMs, nowMs };
     const settings = valueOf(journal.fleet, LIVENESS);
     await this.#record(await runInSlices(this.#plan(listening, settings), clock), nowMs);
+    // Before it is requested: then it would take one long piece of the event loop. Until it is there the one before holds.
+    const { fleet } = journal;
+    if (this.#isLarge)
+      this.#possiblyPartitionedSites = await runInSlices(
+        findPossiblyPartitionedSites(fleet, this.#heartbeats, { ...listening, nowMs: clock.nowMs() }, settings),
+        clock,
+      );
+  }
+
+  get #isLarge(): boolean {
+    return this.#heartbeats.size > HOSTS_AT_ONCE_MAX;
   }
 
   *#plan(listening: ObservationWindow, settings: LivenessSettings): Steps<LivenessPlan> {
@@ -163,6 +173,7 @@ export class LivenessController {
 
   #restartObservation(epoch: number, nowMs: number): void {
     if (epoch !== this.#epoch) this.#expectAll();
+    this.#possiblyPartitionedSites = undefined;
     this.#epoch = epoch;
     this.#observingSinceMs = nowMs;
     this.#lastPassMs = nowMs;

@@ -1,5 +1,5 @@
 // Decides liveness for all hosts at once: which connections change, and which sites are silent as a whole. Pure.
-import { finish, idOf, mark, put, type Change, type FleetReader, type Steps } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type Steps } from '../../fleet/index.ts';
 import { alarmId, clearAlarm, raiseAlarm } from '../../alarms/index.ts';
 import { accept, type Decision } from '../../journal/index.ts';
 import {
@@ -91,27 +91,30 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
  * The sites of which too many hosts are silent just now to tell which of them are lost. `heartbeats` is ordered by the last of each, the oldest
  * first. Costs O(silent), and O(site) for a site that may be cut off.
  */
-export function findPossiblyPartitionedSites(
+export function* findPossiblyPartitionedSites(
   fleet: FleetReader,
   heartbeats: Iterable<readonly [host: string, history: HeartbeatHistory]>,
   listening: ObservationWindow,
   settings: LivenessSettings,
-): ReadonlySet<string> {
+): Steps<ReadonlySet<string>> {
   const quietMs = possiblePartitionAfterMs(settings);
   const silent = new Map<string, number>();
+  let seen = 0;
   for (const [host, one] of heartbeats) {
+    seen += 1;
+    if (seen % HOSTS_PER_STEP === 0) yield;
     if (one.lastMs !== undefined && listening.nowMs - one.lastMs < quietMs) break;
     const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
     if (doc === undefined || doc.state === 'removed' || silence(one, listening) < quietMs) continue;
     const { state } = doc.connection;
     if (state !== 'down' && state !== 'unknown') silent.set(doc.site, (silent.get(doc.site) ?? 0) + 1);
   }
-  const sites = [...silent].filter(
-    ([site, count]) =>
-      count >= Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST) &&
-      isMassSilenceSize(count, sizeOf(fleet, site), settings),
-  );
-  return new Set(sites.map(([site]) => site));
+  const found = new Set<string>();
+  for (const [site, count] of silent) {
+    if (count < Math.min(settings.massSilenceAtLeast, ALL_AT_LEAST)) continue;
+    if (isMassSilenceSize(count, yield* sizeOf(fleet, site), settings)) found.add(site);
+  }
+  return found;
 }
 
 function siteSilenceOf(sites: Map<string, SiteSilence>, site: string): SiteSilence {
@@ -129,7 +132,7 @@ function* holdBackMassSilence(
   const silentSites: { site: string; silent: number; hosts: number }[] = [];
   for (const [site, { silentSince, falling }] of sites) {
     if (falling.length === 0) continue;
-    const size = yield* sizeOfInSteps(fleet, site);
+    const size = yield* sizeOf(fleet, site);
     silentSince.sort((one, other) => one - other);
     yield;
     if (!falling.some(({ silentSinceMs = 0 }) => isMassSilence(silentSince, size, silentSinceMs, settings))) {
@@ -147,11 +150,7 @@ function* holdBackMassSilence(
 }
 
 /** Costs O(site), and only while several of its hosts are silent. */
-function sizeOf(fleet: FleetReader, site: string): SiteSize {
-  return finish(sizeOfInSteps(fleet, site));
-}
-
-function* sizeOfInSteps(fleet: FleetReader, site: string): Steps<SiteSize> {
+function* sizeOf(fleet: FleetReader, site: string): Steps<SiteSize> {
   let [hosts, down, counted] = [0, 0, 0];
   for (const { doc } of fleet.find(HOSTS_BY_SITE, site)) {
     counted += 1;
