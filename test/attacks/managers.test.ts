@@ -144,6 +144,12 @@ describe('what is not its own', () => {
   });
 });
 
+test('a machine that is not there, or is none of those that are simulated, is not said to be empty', async () => {
+  await plane.addNodes({ real: { inventory: 'ironic' } });
+  await expectRefused(() => send('GET', '/nodes/nobody/machine'), 404, 'node-not-found');
+  await expectRefused(() => send('GET', '/nodes/real/machine'), 409, 'machine-not-simulated');
+});
+
 describe('what is too much', () => {
   const action = (facts: object): object => ({
     ...{ action: 'deploy', manager: 'm1', nodeEpoch: nodeEpoch(), instance: 'i1' },

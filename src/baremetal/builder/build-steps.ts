@@ -81,9 +81,10 @@ export function beginOnMachine(fleet: FleetReader, id: string, nowMs: number): r
   const node = build && nodeOfInstance(fleet, build.instance.id);
   if (build === undefined || node === undefined) return [];
   const { item, instance } = build;
-  const doc = requireNode(beginDeploy(node, { by: BUILDER, nowMs }));
+  // A manager that deployed without a task has been faster: the build goes its way all the same, and looks at the machine.
+  const isDeployed = node.doc.state === 'active';
+  const changes = isDeployed ? [] : [put(NODE, node.id, requireNode(beginDeploy(node, { by: BUILDER, nowMs })))];
   const step = instance.doc.nics.length > 0 ? CONNECT_STEP : DEPLOY_STEP;
-  const changes = [put(NODE, node.id, doc)];
   return [record(item, machineProgress(item, step, stepReason(step, node)), { changes })];
 }
 

@@ -1,5 +1,6 @@
 // Builds on bare metal, from the request to the deployed node, with managers and machines that fail on the way.
 import { describe, expect, test } from 'vitest';
+import { actOnMachine } from '../drivers/simulated/act.ts';
 import { fixtureN, metal, NodesWorld } from './nodes-world-fixture.ts';
 
 describe('a build', () => {
@@ -293,6 +294,22 @@ describe('a try that fails', () => {
     expect(world.item(operation, 'db')).toMatchObject({ reason: { why: 'reservation-failed' } });
     await world.settle();
     expect(world.instance('db')?.state).toBe('active');
+  });
+
+  test('a-manager-that-deploys-without-a-task: the-build-goes-its-way', async () => {
+    const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
+    const operation = await world.create();
+    await world.reserveFor(world.task('m1', 'reserve'), 'm1');
+    for (const note of ['call-x', 'call-y']) {
+      const call = { node: 'n1', nodeEpoch: 1, instance: 'db', action: 'deploy', manager: 'm1', args: {} } as const;
+      await world.commit((fleet) => actOnMachine(fleet, { call, note, nowMs: world.nowMs }, () => undefined));
+    }
+    expect(world.node('n1').state).toBe('active');
+    await world.settle();
+    expect(world.item(operation, 'db')).toMatchObject({ state: 'done' });
+    expect(world.instance('db')).toMatchObject({ state: 'active', node: 'n1' });
+    expect(world.callsInWords().filter((call) => call.startsWith('connect'))).toHaveLength(1);
+    expect(world.violations).toEqual([]);
   });
 
   test('a-machine-that-is-not-cleaned-stays-out-of-service, and-the-build-goes-on', async () => {

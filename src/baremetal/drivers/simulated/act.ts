@@ -99,6 +99,13 @@ export function isAccepted(result: string): boolean {
   return result === 'applied' || result === 'already';
 }
 
+/** Why there is no simulated machine of a node; undefined when there is one. */
+export function denyUnlessSimulated(fleet: FleetReader, id: string): Refusal | undefined {
+  const node = fleet.get(NODE, idOf(NODE, id))?.doc;
+  if (node === undefined) return unknownMachine(id);
+  return node.inventory === 'simulated' ? undefined : notSimulated(id, node);
+}
+
 function unknownMachine(node: string): Refusal {
   const message = `There is no node "${node}". List them with "muster baremetal nodes list".`;
   return { kind: 'not-found', code: 'node-not-found', message, facts: { node } };

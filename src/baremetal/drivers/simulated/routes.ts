@@ -20,7 +20,7 @@ import {
 } from '../../../access/index.ts';
 import type { Refusal } from '../../../fleet/index.ts';
 import { MACHINE_ACTIONS, type MachineCall } from '../inventory.ts';
-import { actOnMachine, readMachine, type ActAnswer, type RightCheck } from './act.ts';
+import { actOnMachine, denyUnlessSimulated, readMachine, type ActAnswer, type RightCheck } from './act.ts';
 import { armFault, disarmFaults } from './faults.ts';
 import {
   FAULT_OPS,
@@ -117,8 +117,10 @@ const inspectRoute = read({
   onFollower: 'forward',
   params: BY_ID,
   answers: { 200: { about: 'what it is doing, and for whom', schema: STATUS } },
-  handle: ({ params }, { journal, clock }): HandlerResult =>
-    answer(readMachine(journal.fleet, params.id, clock.nowMs())),
+  handle: ({ params: { id } }, { journal: { fleet }, clock }): HandlerResult => {
+    const denied = denyUnlessSimulated(fleet, id);
+    return denied === undefined ? answer(readMachine(fleet, id, clock.nowMs())) : refusalAnswer(denied);
+  },
 });
 
 const LISTED_FAULTS: Listing<'simulated-fault', MachineFault> = {
