@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { waitFor } from '../ha/wait-for.ts';
 import { ApiProxy } from './api-proxy.ts';
-import { FakeKubelet } from './fake-kubelet.ts';
+import { type Ending, FakeKubelet } from './fake-kubelet.ts';
 import { FakeNodes } from './fake-nodes.ts';
 import {
   bootstrapKubelet,
@@ -30,6 +30,7 @@ import {
   podsIn,
   podsOn,
   untilReady,
+  type Workload,
 } from './workloads.ts';
 
 interface Status {
@@ -56,6 +57,17 @@ kubernetesSuite('kubernetes', (kubernetes) => {
     await createDeployment(client, { ...workload, replicas });
     await untilReady(client, namespace, replicas);
     return workload;
+  }
+
+  /** A bare one, on a node of its own. */
+  async function runPodThat(ending: Ending, pod: Pick<Workload, 'namespace' | 'name' | 'graceSeconds'>): Promise<void> {
+    const kubelet = await nodes.add();
+    kubelet.ending = ending;
+    onTestFinished(() => {
+      kubelet.ending = 'at-once';
+    });
+    await untilNodeIs(client, kubelet.name, 'True');
+    await createBarePod(client, { ...pod, selector: { 'kubernetes.io/hostname': kubelet.name } });
   }
 
   describe('fake nodes', () => {
@@ -137,33 +149,27 @@ kubernetesSuite('kubernetes', (kubernetes) => {
       expect((await evict(client, pod!)).status).toBe(500);
     });
 
-    test.each(['whole-grace', 'never'] as const)('a-pod-that-ends %s is Terminating meanwhile', async (ending) => {
-      const kubelet = await nodes.add();
-      kubelet.ending = ending;
-      await untilNodeIs(client, kubelet.name, 'True');
+    test('pods-end at once, after their whole grace, or never', async () => {
       const namespace = await createNamespace(client);
-      const selector = { 'kubernetes.io/hostname': kubelet.name };
-      await createBarePod(client, { namespace, name: 'slow', selector, graceSeconds: 2 });
-      const [pod] = await untilReady(client, namespace, 1);
-      expect((await evict(client, pod!)).status).toBe(201);
-      expect((await podsIn(client, namespace))[0]?.metadata.deletionTimestamp).toBeDefined();
-      if (ending === 'never')
-        await client.delete(`/api/v1/namespaces/${namespace}/pods/slow`, { gracePeriodSeconds: 0 });
-      await waitFor('its end', async () => ((await podsIn(client, namespace)).length === 0 ? true : undefined));
+      const names = async (): Promise<string[]> =>
+        (await podsIn(client, namespace)).map(({ metadata }) => metadata.name);
+      const isGone = (name: string): Promise<boolean> =>
+        waitFor(`the end of ${name}`, async () => !(await names()).includes(name) || undefined);
+      await runPodThat('at-once', { namespace, name: 'prompt', graceSeconds: 600 });
+      await runPodThat('whole-grace', { namespace, name: 'slow', graceSeconds: 600 });
+      await runPodThat('never', { namespace, name: 'stuck', graceSeconds: 1 });
+      for (const pod of await untilReady(client, namespace, 3)) expect((await evict(client, pod)).status).toBe(201);
+      await isGone('prompt');
+      expect(await names()).toEqual(['slow', 'stuck']);
+      const terminating = (await podsIn(client, namespace)).every(({ metadata }) => metadata.deletionTimestamp);
+      expect(terminating).toBe(true);
+      // A grace that is made shorter is kept; it ends after that of the stuck one.
+      await client.delete(`/api/v1/namespaces/${namespace}/pods/slow`, { gracePeriodSeconds: 2 });
+      await isGone('slow');
+      expect(await names()).toEqual(['stuck']);
+      await client.delete(`/api/v1/namespaces/${namespace}/pods/stuck`, { gracePeriodSeconds: 0 });
+      await isGone('stuck');
     });
-  });
-
-  test('a-grace-that-is-made-shorter is kept, as by a real kubelet', async () => {
-    const kubelet = await nodes.add();
-    kubelet.ending = 'whole-grace';
-    await untilNodeIs(client, kubelet.name, 'True');
-    const namespace = await createNamespace(client);
-    const selector = { 'kubernetes.io/hostname': kubelet.name };
-    await createBarePod(client, { namespace, name: 'slow', selector, graceSeconds: 600 });
-    const [pod] = await untilReady(client, namespace, 1);
-    expect((await evict(client, pod!)).status).toBe(201);
-    await client.delete(`/api/v1/namespaces/${namespace}/pods/slow`, { gracePeriodSeconds: 1 });
-    await waitFor('its end', async () => ((await podsIn(client, namespace)).length === 0 ? true : undefined));
   });
 
   test('kubectl-drain empties a node, within the budget and without its daemons', async () => {
