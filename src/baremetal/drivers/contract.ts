@@ -1,17 +1,8 @@
-// The contract suites of inventories and of machine drivers: every implementation passes all of it. Where machines cannot check epochs, the suite
-// says what is different, and what is not.
+// The contract suite of machine drivers: every implementation passes all of it. Where machines cannot check epochs, the suite says what is different, and
+// what is not. That of inventories is beside it.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type {
-  CallOptions,
-  Inventory,
-  InventoryNode,
-  MachineAction,
-  MachineCall,
-  MachineDriver,
-  MachineStatus,
-  NodeFence,
-} from './inventory.ts';
+import type { CallOptions, MachineAction, MachineCall, MachineDriver, MachineStatus, NodeFence } from './inventory.ts';
 
 /**
  * Which epochs are compared: every one; that of the claim alone, where nothing knows of managers that take over; none. Most machines compare none.
@@ -262,110 +253,5 @@ export function machineProperties({ name, start }: Pick<MachineContract, 'name' 
       }),
       { numRuns: 60 },
     );
-  });
-}
-
-export interface InventoryHarness {
-  readonly inventory: Inventory;
-  /** The ids of all nodes, sorted: at least five, all of them available. */
-  readonly nodes: readonly string[];
-  /** From now on nothing is answered. */
-  disconnect(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface InventoryContract {
-  readonly name: string;
-  readonly start: () => Promise<InventoryHarness>;
-  readonly epochs: EpochCheck;
-  readonly timeoutMs?: number;
-}
-
-export function inventoryContract({ name, start, epochs, timeoutMs = 5000 }: InventoryContract): void {
-  const check = (title: string, run: (harness: InventoryHarness) => Promise<void>): void =>
-    test(
-      title,
-      async () => {
-        const harness = await start();
-        try {
-          await run(harness);
-        } finally {
-          await harness.close();
-        }
-      },
-      timeoutMs,
-    );
-  const claim = async ({ inventory, nodes }: InventoryHarness, instance: string, nodeEpoch = 5): Promise<string> => {
-    const outcome = await inventory.claim({ node: nodes[0] as string, nodeEpoch, instance, traits: [] }, NEVER);
-    return outcome.kind;
-  };
-  const unclaim = async ({ inventory, nodes }: InventoryHarness, instance: string, nodeEpoch = 5): Promise<string> =>
-    (await inventory.unclaim({ node: nodes[0] as string, nodeEpoch, instance }, NEVER)).kind;
-  const find = ({ inventory, nodes }: InventoryHarness): Promise<InventoryNode | 'gone'> =>
-    inventory.find(nodes[0] as string, NEVER);
-
-  describe(`inventory: ${name}`, () => {
-    check('pages-show-each-node-once', async ({ inventory, nodes }) => {
-      const seen: string[] = [];
-      let after: string | undefined;
-      do {
-        const page = await inventory.list(after, 2, NEVER);
-        expect(page.nodes.length).toBeLessThanOrEqual(2);
-        seen.push(...page.nodes.map(({ id }) => id));
-        after = page.next;
-      } while (after !== undefined);
-      expect(seen.toSorted()).toEqual(nodes);
-    });
-
-    check('a-node-is-found-by-its-id, and-gone-is-what-was-never-there', async (harness) => {
-      expect(await find(harness)).toMatchObject({ id: harness.nodes[0], isAvailable: true, isInMaintenance: false });
-      expect(await harness.inventory.find('00000000-0000-4000-8000-000000000000', NEVER)).toBe('gone');
-    });
-
-    check('a-claim-takes-the-node, and-is-repeated-without-effect', async (harness) => {
-      expect(await claim(harness, 'a')).toBe('applied');
-      expect(await find(harness)).toMatchObject({ isAvailable: false, instance: 'a' });
-      expect(await claim(harness, 'a')).toBe('already');
-    });
-
-    check('a-claim-of-what-another-has-is-lost', async (harness) => {
-      await claim(harness, 'a');
-      expect(await claim(harness, 'b', 6)).toBe('lost');
-      expect(await find(harness)).toMatchObject({ instance: 'a' });
-    });
-
-    check('of-two-claims-at-once-one-wins', async (harness) => {
-      const both = await Promise.all([claim(harness, 'a'), claim(harness, 'b')]);
-      expect(both.toSorted()).toEqual(['applied', 'lost']);
-    });
-
-    check('a-claim-is-given-back, also-twice, also-one-that-was-never-made', async (harness) => {
-      await claim(harness, 'a');
-      expect(await unclaim(harness, 'a')).toBe('applied');
-      expect(await unclaim(harness, 'a')).toBe('already');
-      expect(await find(harness)).toMatchObject({ isAvailable: true });
-      expect(await claim(harness, 'b', 6)).toBe('applied');
-    });
-
-    check('nobody-gives-back-what-another-has', async (harness) => {
-      await claim(harness, 'a');
-      expect(await unclaim(harness, 'b', 6)).not.toBe('applied');
-      expect(await find(harness)).toMatchObject({ instance: 'a' });
-    });
-
-    check('a-claim-under-an-older-epoch-is-stale; a-blind-inventory-takes-it', async (harness) => {
-      await claim(harness, 'a', 7);
-      await unclaim(harness, 'a', 7);
-      expect(await claim(harness, 'b', 6)).toBe(epochs === 'every' ? 'stale' : 'applied');
-    });
-
-    check('an-inventory-that-does-not-answer-says-nothing-of-its-nodes', async (harness) => {
-      await harness.disconnect();
-      await expect(harness.inventory.list(undefined, 2, NEVER)).rejects.toMatchObject({
-        code: 'inventory-unreachable',
-      });
-      await expect(find(harness)).rejects.toMatchObject({ code: 'inventory-unreachable' });
-      expect(await claim(harness, 'a')).toBe('failed');
-    });
   });
 }

@@ -24,11 +24,41 @@ export interface InventoryNode extends Pick<
   readonly isInMaintenance: boolean;
   /** Whose it is there; an id that the inventory keeps for us. */
   readonly instance?: string;
+  /** The id under which it keeps the claim that the node has, whoever made it. */
+  readonly claim?: string;
+  /** What it is too old to say: whatever is known of these fields stays, since without them the node would be offered to more. */
+  readonly unsaid?: readonly UnsaidField[];
 }
+
+/** Fields that came with later versions of an inventory. */
+export type UnsaidField = 'resourceClass' | 'traits' | 'owner' | 'lessee';
 
 /** A page and how to ask for the next one; absent at the end. A failed or partial list says nothing about what it did not show. */
 export interface InventoryPage {
   readonly nodes: readonly InventoryNode[];
+  readonly next?: string;
+}
+
+export interface ChangesRequest {
+  /** `upTo` of an earlier read; absent at first, when only `upTo` is of interest. */
+  readonly since?: string | undefined;
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface ChangesPage extends InventoryPage {
+  /** Of the first page: the next read shows what changed since. */
+  readonly upTo: string;
+}
+
+/** A claim that we have made, by the mark that was left with it. */
+export interface InventoryClaim {
+  readonly node: string;
+  readonly instance: string;
+}
+
+export interface ClaimsPage {
+  readonly claims: readonly InventoryClaim[];
   readonly next?: string;
 }
 
@@ -80,7 +110,7 @@ export function requireRight({ signal, mayAct }: CallOptions): void {
   throw new Error('the right to act is over');
 }
 
-/** Used by the server that decides. Lists and finds reject with `InventoryUnavailable`. */
+/** Used by the server that decides. Whatever reads rejects with `InventoryUnavailable`. */
 export interface Inventory {
   readonly name: InventoryName;
   /**
@@ -89,6 +119,15 @@ export interface Inventory {
    */
   claims(how?: CallOptions): Promise<'inline' | 'asked' | 'direct'>;
   list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;
+  /**
+   * Nodes that have changed lately, so that a change is seen before a list comes to it. It may show some twice, and miss what changes without a trace;
+   * what it does not show says nothing. Undefined where the inventory cannot tell.
+   */
+  listChanges(request: ChangesRequest, how: CallOptions): Promise<ChangesPage | undefined>;
+  /** The claims that we have made, whoever has forgotten them since. */
+  listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage>;
+  /** The id under which it keeps our claim of a node. */
+  claimIdOf(claim: InventoryClaim): string;
   /** `gone` only when the inventory itself says that there is no such node. */
   find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'>;
   claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome>;

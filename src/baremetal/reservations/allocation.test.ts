@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { describeCapacity, manageableCapacity } from '../capacity/capacity.ts';
-import { inventoryContract } from '../drivers/contract.ts';
+import { inventoryContract } from '../drivers/inventory-contract.ts';
 import { NODE, type Node } from '../model.ts';
 import { FakeInventory, type InventoryFault } from './inventory-fixture.ts';
 import { ReservationsWorld } from './reservations-world-fixture.ts';

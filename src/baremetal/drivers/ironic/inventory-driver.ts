@@ -3,9 +3,13 @@
 import {
   InventoryUnavailable,
   type CallOptions,
+  type ChangesPage,
+  type ChangesRequest,
   type ClaimOutcome,
   type ClaimRequest,
+  type ClaimsPage,
   type Inventory,
+  type InventoryClaim,
   type InventoryNode,
   type InventoryPage,
   type NodeFence,
@@ -13,8 +17,8 @@ import {
 import { shortenText } from '../../../operations/index.ts';
 import { composeMark } from './claim-mark.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
-import { readIronicNode, toInventoryNode, toRecord, type IronicNode } from './ironic-node.ts';
-import { claimUuid, IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
+import { isClaimable, readIronicNode, toInventoryNode, toRecord, type IronicNode } from './ironic-node.ts';
+import { claimUuid, IronicNodes, isRefusedWith, readOwnMark } from './ironic-nodes-driver.ts';
 
 const LOOK_EVERY_MS = 100;
 /** Busy: its workers are all in use. */
@@ -37,27 +41,96 @@ export class IronicInventory implements Inventory {
   }
 
   async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
-    const fields = await this.#nodes.fields(how);
-    const marker = after === undefined ? '' : `&marker=${encodeURIComponent(after)}`;
-    const path = `/v1/nodes?limit=${limit}${marker}&sort_key=id&fields=${fields}`;
-    const answer = toRecord(await read(() => this.#client.send({ method: 'GET', path, ...how })));
-    const listed = answer['nodes'];
-    if (!Array.isArray(listed)) throw new InventoryUnavailable('Ironic answered a list without nodes');
-    const nodes = listed.map((one: unknown) => {
+    const { nodes, next } = await this.#readNodes({ sort_key: 'id' }, { after, limit }, how);
+    return { nodes: await this.#describeAll(nodes, how), ...(next !== undefined && { next }) };
+  }
+
+  /**
+   * By the time at which Ironic wrote them last, the newest first, down to those of the second in which the last read ended: its times have no more
+   * than seconds. Traits are written beside a node and do not show; nodes that were never written have no such time.
+   */
+  async listChanges({ since, after, limit }: ChangesRequest, how: CallOptions): Promise<ChangesPage> {
+    const order = { sort_key: 'updated_at', sort_dir: 'desc' };
+    const { nodes, next } = await this.#readNodes(order, { after, limit: since === undefined ? 1 : limit }, how);
+    const upTo = nodes[0]?.updatedAt ?? since ?? '';
+    if (since === undefined) return { nodes: [], upTo };
+    const changed = nodes.filter(({ updatedAt }) => updatedAt !== undefined && updatedAt >= since);
+    const hasMore = next !== undefined && changed.length === nodes.length;
+    return { nodes: await this.#describeAll(changed, how), upTo, ...(hasMore && { next }) };
+  }
+
+  /** Those that stand on nodes were made before Ironic had allocations. */
+  async listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage> {
+    const [, kind, marker] = /^([an]):(.*)$/.exec(after ?? 'a:') ?? [];
+    const page = { after: marker === '' ? undefined : marker, limit };
+    if (kind === 'a' && (await this.#nodes.hasAllocations(how))) return this.#listAllocations(page, how);
+    const { nodes, next } = await this.#readNodes({ sort_key: 'id', associated: 'true' }, page, how);
+    const claims = nodes.flatMap(({ uuid: node, instanceUuid: claim, extra }): InventoryClaim[] => {
+      const mark = claim === undefined ? undefined : readOwnMark(extra, { node, claim });
+      return mark === undefined ? [] : [{ node, instance: mark.instance }];
+    });
+    return { claims, ...(next !== undefined && { next: `n:${next}` }) };
+  }
+
+  async #listAllocations(page: Page, how: CallOptions): Promise<ClaimsPage> {
+    const query = { sort_key: 'id', fields: 'uuid,node_uuid,extra' };
+    const { items, next } = await this.#readPage('allocations', query, page, how);
+    const claims = items.flatMap((one): InventoryClaim[] => {
+      const { uuid: claim, node_uuid: node, extra } = toRecord(one);
+      if (typeof claim !== 'string' || typeof node !== 'string') return [];
+      const mark = readOwnMark(extra, { node, claim });
+      return mark === undefined ? [] : [{ node, instance: mark.instance }];
+    });
+    return { claims, next: next === undefined ? 'n:' : `a:${next}` };
+  }
+
+  claimIdOf(claim: InventoryClaim): string {
+    return claimUuid(claim);
+  }
+
+  async #readNodes(
+    query: Readonly<Record<string, string>>,
+    page: Page,
+    how: CallOptions,
+  ): Promise<{ readonly nodes: readonly IronicNode[]; readonly next: string | undefined }> {
+    const fields = await read(() => this.#nodes.fields(how));
+    const { items, next } = await this.#readPage('nodes', { ...query, fields }, page, how);
+    const nodes = items.map((one) => {
       const node = readIronicNode(one);
       if (node === undefined) throw new InventoryUnavailable('Ironic listed something that is no node');
-      return toInventoryNode(node);
+      return node;
     });
-    const last = nodes.at(-1)?.id;
-    const hasMore = typeof answer['next'] === 'string' && last !== undefined;
-    return { nodes, ...(hasMore && { next: last }) };
+    return { nodes, next };
+  }
+
+  async #readPage(
+    what: 'nodes' | 'allocations',
+    query: Readonly<Record<string, string>>,
+    { after, limit }: Page,
+    how: CallOptions,
+  ): Promise<{ readonly items: readonly unknown[]; readonly next: string | undefined }> {
+    const marker = after === undefined ? {} : { marker: after };
+    const text = new URLSearchParams({ limit: String(limit), ...marker, ...query }).toString();
+    const path = `/v1/${what}?${text}`;
+    const answer = toRecord(await read(() => this.#client.send({ method: 'GET', path, ...how })));
+    const items = answer[what];
+    if (!Array.isArray(items)) throw new InventoryUnavailable(`Ironic answered a list without ${what}`);
+    const last = toRecord(items.at(-1))['uuid'];
+    const hasMore = typeof answer['next'] === 'string' && typeof last === 'string';
+    return { items, next: hasMore ? last : undefined };
+  }
+
+  async #describeAll(nodes: readonly IronicNode[], how: CallOptions): Promise<InventoryNode[]> {
+    const unsaid = await this.#nodes.findUnsaid(how);
+    return nodes.map((node) => toInventoryNode(node, { unsaid }));
   }
 
   async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
     const found = await read(() => this.#nodes.find(node, how));
     if (found === undefined) return 'gone';
     const mark = await read(() => this.#nodes.markOf(found, how));
-    return toInventoryNode(found, mark?.instance ?? found.instanceUuid);
+    const unsaid = await this.#nodes.findUnsaid(how);
+    return toInventoryNode(found, { instance: mark?.instance, unsaid });
   }
 
   async claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
@@ -74,7 +147,7 @@ export class IronicInventory implements Inventory {
         case 'free':
           return (await this.#nodes.hasAllocations(how))
             ? this.#allocate(request, node, how)
-            : this.#writeOnNode(request, how);
+            : this.#writeOnNode(request, node, how);
       }
     });
   }
@@ -119,19 +192,26 @@ export class IronicInventory implements Inventory {
     }
   }
 
-  async #writeOnNode(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+  /** Ironic checks nothing here but that no other instance is there: what an allocation would ask for is looked at before, and after. */
+  async #writeOnNode(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
+    const denied = denyDirect(node, request) ?? (isClaimable(node) ? undefined : 'is not available');
+    if (denied !== undefined) return lost(request, denied);
     const mark = composeMark(request);
     const body = [
       { op: 'add', path: '/instance_uuid', value: claimUuid(request) },
       ...Object.entries(mark).map(([field, value]) => ({ op: 'add', path: `/extra/${field}`, value })),
     ];
+    const path = `/v1/nodes/${request.node}`;
     try {
-      await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${request.node}`, body, ...how });
-      return { kind: 'applied' };
+      const written = readIronicNode(await this.#nodes.sendToNode({ method: 'PATCH', path, body, ...how }));
+      if (written === undefined) throw new InventoryUnavailable('Ironic answered something that is no node');
+      if (isClaimable({ ...written, instanceUuid: undefined })) return { kind: 'applied' };
     } catch (error) {
       if (isRefusedWith(error, 409)) return lost(request, error.message);
       throw error;
     }
+    await this.#removeFromNode(request.node, how);
+    return lost(request, 'was taken out of service in the meantime');
   }
 
   async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
@@ -170,6 +250,18 @@ export class IronicInventory implements Inventory {
     ];
     await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${node}`, body, ...how });
   }
+}
+
+/** Why a node is not one that was asked for; the endpoint for allocations would say so. */
+function denyDirect({ power, traits }: IronicNode, request: ClaimRequest): string | undefined {
+  if (power === 'unknown') return 'has no known power state';
+  const missing = request.traits.find((trait) => !traits.includes(trait));
+  return missing === undefined ? undefined : `does not have trait ${missing}`;
+}
+
+interface Page {
+  readonly after: string | undefined;
+  readonly limit: number;
 }
 
 function lost({ node, instance }: NodeFence, why: string): ClaimOutcome {

@@ -1,6 +1,6 @@
 // What Ironic says of a node, in the terms of this control plane. Its answers come from outside: a field that is not as it should be counts as absent.
 import { NODE_TRAITS_MAX, type PowerState } from '../../model.ts';
-import type { InventoryNode, MachineStatus } from '../inventory.ts';
+import type { InventoryNode, MachineStatus, UnsaidField } from '../inventory.ts';
 
 /** As it is answered; every field may be missing or null. */
 export interface IronicNode {
@@ -19,6 +19,8 @@ export interface IronicNode {
   readonly traits: readonly string[];
   readonly owner: string | undefined;
   readonly lessee: string | undefined;
+  /** As it writes times: those of one server compare as text. */
+  readonly updatedAt: string | undefined;
 }
 
 export function readIronicNode(answer: unknown): IronicNode | undefined {
@@ -41,21 +43,31 @@ export function readIronicNode(answer: unknown): IronicNode | undefined {
     traits: traits.filter((trait): trait is string => typeof trait === 'string').slice(0, NODE_TRAITS_MAX),
     owner: toText(fields['owner']),
     lessee: toText(fields['lessee']),
+    updatedAt: toText(fields['updated_at']),
   };
 }
 
-/** `instance`: whose it is, where that is known by another name than Ironic's. */
-export function toInventoryNode(node: IronicNode, instance = node.instanceUuid): InventoryNode {
-  const { properties, isInMaintenance, provisionState } = node;
+interface ShownNode {
+  /** Whose it is, where that is known by another name than Ironic's. */
+  readonly instance?: string | undefined;
+  readonly unsaid?: readonly UnsaidField[];
+}
+
+export function toInventoryNode(
+  node: IronicNode,
+  { instance = node.instanceUuid, unsaid = [] }: ShownNode = {},
+): InventoryNode {
+  const { properties, isInMaintenance } = node;
   return {
     id: node.uuid,
     traits: [...node.traits],
     memoryMiB: toCount(properties['memory_mb']),
     cpus: toCount(properties['cpus']),
     localGiB: toCount(properties['local_gb']),
-    isAvailable: provisionState === 'available' && !isInMaintenance && node.instanceUuid === undefined,
+    isAvailable: isClaimable(node),
     power: node.power,
     isInMaintenance,
+    ...(unsaid.length > 0 && { unsaid }),
     ...definedOnly({
       name: node.name,
       resourceClass: node.resourceClass,
@@ -64,8 +76,14 @@ export function toInventoryNode(node: IronicNode, instance = node.instanceUuid):
       owner: node.owner,
       lessee: node.lessee,
       instance,
+      claim: node.instanceUuid,
     }),
   };
+}
+
+/** Whether its own endpoint would allocate it, as far as the node's state says. */
+export function isClaimable({ provisionState, isInMaintenance, instanceUuid }: IronicNode): boolean {
+  return provisionState === 'available' && !isInMaintenance && instanceUuid === undefined;
 }
 
 /** The steps of Ironic's life of a node; what is not named here it does to itself, and there is nothing of an instance on it. */
@@ -113,7 +131,7 @@ export function toRecord(value: unknown): Readonly<Record<string, unknown>> {
 function definedOnly(
   fields: Readonly<Record<string, string | undefined>>,
 ): Partial<
-  Pick<InventoryNode, 'name' | 'resourceClass' | 'cpuArch' | 'capabilities' | 'owner' | 'lessee' | 'instance'>
+  Pick<InventoryNode, 'name' | 'resourceClass' | 'cpuArch' | 'capabilities' | 'owner' | 'lessee' | 'instance' | 'claim'>
 > {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

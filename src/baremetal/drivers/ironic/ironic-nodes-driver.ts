@@ -1,18 +1,26 @@
 // Nodes of Ironic and the claims on them: reads, and who may act. A claim is an allocation, or the instance on the node where allocations do not
 // exist; both carry a mark with the instance and the node's epoch. Ironic knows nothing of managers, so that an epoch after the claim's is not checked.
 import { createHash } from 'node:crypto';
-import { InventoryUnavailable, requireRight, type CallOptions, type NodeFence } from '../inventory.ts';
+import {
+  InventoryUnavailable,
+  requireRight,
+  type CallOptions,
+  type NodeFence,
+  type UnsaidField,
+} from '../inventory.ts';
 import { readMark, type ClaimMark } from './claim-mark.ts';
 import { IronicRefusal, type IronicClient } from './ironic-client-driver.ts';
 import { readIronicNode, toRecord, type IronicNode } from './ironic-node.ts';
 
-/** Fields of a node, by the version that brought them. */
-const FIELDS: readonly (readonly [since: number, fields: string])[] = [
-  [1, 'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra'],
-  [21, 'resource_class'],
-  [37, 'traits'],
-  [50, 'owner'],
-  [65, 'lessee'],
+const FIELDS =
+  'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra,updated_at';
+
+/** Fields of a node that came later: the version that brought each, and what it is here. */
+const LATER_FIELDS: readonly (readonly [since: number, field: string, unsaid: UnsaidField])[] = [
+  [21, 'resource_class', 'resourceClass'],
+  [37, 'traits', 'traits'],
+  [50, 'owner', 'owner'],
+  [65, 'lessee', 'lessee'],
 ];
 
 const NOT_FOUND = 404;
@@ -27,6 +35,15 @@ export function claimUuid({ instance, node }: Pick<NodeFence, 'instance' | 'node
   const hex = createHash('sha256').update(`claim of ${node} for ${instance}`).digest('hex');
   const variant = '89ab'[Number.parseInt(hex[16] ?? '0', 16) % 4];
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** The mark of a claim that we have made: its id follows from the mark. */
+export function readOwnMark(
+  extra: unknown,
+  { node, claim }: { readonly node: string; readonly claim: string },
+): ClaimMark | undefined {
+  const mark = readMark(extra);
+  return mark !== undefined && claimUuid({ instance: mark.instance, node }) === claim ? mark : undefined;
 }
 
 export type Ownership = 'ours' | 'free' | 'other' | 'stale';
@@ -44,9 +61,14 @@ export class IronicNodes {
 
   async fields({ signal }: CallOptions): Promise<string> {
     const [, minor] = await this.client.version(signal);
-    return FIELDS.filter(([since]) => minor >= since)
-      .map(([, fields]) => fields)
-      .join(',');
+    const later = LATER_FIELDS.filter(([since]) => minor >= since).map(([, field]) => field);
+    return [FIELDS, ...later].join(',');
+  }
+
+  /** What its version cannot say of a node. */
+  async findUnsaid({ signal }: CallOptions): Promise<readonly UnsaidField[]> {
+    const [, minor] = await this.client.version(signal);
+    return LATER_FIELDS.filter(([since]) => minor < since).map(([, , unsaid]) => unsaid);
   }
 
   /** Undefined when Ironic itself says that there is no such node: whatever else answers 404 says nothing of it. */
@@ -76,13 +98,10 @@ export class IronicNodes {
   async markOf(node: IronicNode, how: CallOptions): Promise<ClaimMark | undefined> {
     const { instanceUuid: uuid, uuid: id, extra } = node;
     if (uuid === undefined) return undefined;
-    const isOurs = (mark: ClaimMark | undefined): boolean =>
-      mark !== undefined && claimUuid({ instance: mark.instance, node: id }) === uuid;
-    const onNode = readMark(extra);
-    if (isOurs(onNode)) return onNode;
+    const onNode = readOwnMark(extra, { node: id, claim: uuid });
+    if (onNode !== undefined) return onNode;
     if (!(await this.hasAllocations(how))) return undefined;
-    const mark = readMark((await this.findAllocation(uuid, how))?.['extra']);
-    return isOurs(mark) ? mark : undefined;
+    return readOwnMark((await this.findAllocation(uuid, how))?.['extra'], { node: id, claim: uuid });
   }
 
   async ownershipOf(node: IronicNode, fence: NodeFence, how: CallOptions): Promise<Ownership> {

@@ -2,7 +2,7 @@
 import { idOf, mark, put, valueOf, type Change, type Fleet, type FleetReader } from '../../../fleet/index.ts';
 import { accept, type Decision } from '../../../journal/index.ts';
 import { NODE, type Node } from '../../model.ts';
-import type { ClaimOutcome, InventoryNode, InventoryPage, NodeFence } from '../inventory.ts';
+import type { ClaimOutcome, ClaimsPage, InventoryNode, InventoryPage, NodeFence } from '../inventory.ts';
 import { isAccepted, machineOf } from './act.ts';
 import { triggerFault } from './faults.ts';
 import { settleMachine } from './machine.ts';
@@ -107,6 +107,18 @@ export function describeMachine(fleet: FleetReader, id: string, node: Node, nowM
     // A machine that was never switched tells what its operator said of it.
     power: machine.epoch === 0 ? node.power : machine.power,
     isInMaintenance: false,
-    ...(machine.instance !== undefined && { instance: machine.instance }),
+    ...(machine.instance !== undefined && { instance: machine.instance, claim: machine.instance }),
   };
+}
+
+/** A page of the machines that have an instance. */
+export function listClaimed(fleet: Fleet, { after, limit, nowMs }: ListMachines): ClaimsPage {
+  const page = fleet.page(MACHINE, after ?? '', limit);
+  const claims = page.flatMap(({ id, doc }) => {
+    const { instance } = settleMachine(doc, nowMs);
+    const node = fleet.get(NODE, idOf(NODE, id))?.doc;
+    return instance === undefined || node === undefined || node.state === 'removed' ? [] : [{ node: id, instance }];
+  });
+  const last = page.at(-1)?.id;
+  return { claims, ...(page.length === limit && last !== undefined && { next: last }) };
 }

@@ -13,7 +13,7 @@ const LONG: readonly FaultOutcome[] = [...QUICK, 'hang'];
 
 /** The possible outcomes of each kind of call. */
 const OUTCOMES_BY_OP: Readonly<Record<FaultOp, readonly FaultOutcome[]>> = {
-  list: ['ok', 'unavailable', 'hang'],
+  list: ['ok', 'unavailable', 'hang', 'partial', 'gone'],
   claim: LONG,
   connect: QUICK,
   deploy: LONG,
@@ -49,6 +49,10 @@ export function armFault(fleet: FleetReader, command: ArmFault): Decision<Stored
     const message = `A "${op}" call cannot come to "${outcome}". Choose one of: ${OUTCOMES_BY_OP[op].join(', ')}.`;
     return refuse({ kind: 'invalid', code: 'outcome-not-possible', message, field: '/outcome' });
   }
+  if (outcome === 'gone' && node === undefined) {
+    const message = 'Name the node that the inventory does not know any more.';
+    return refuse({ kind: 'invalid', code: 'node-not-named', message, field: '/node' });
+  }
   if (fleet.count(MACHINE_FAULT) >= FAULTS_MAX) {
     const message = `${FAULTS_MAX} faults are armed, which is the most. Disarm them first.`;
     return refuse({ kind: 'limit', code: 'too-many-faults', message });
@@ -64,18 +68,44 @@ export function disarmFaults(fleet: FleetReader): Decision<number> {
   return accept(changes, changes.length);
 }
 
+export interface FaultyCall {
+  readonly op: FaultOp;
+  readonly node?: string | undefined;
+  /** A page of the list, which a node that is gone does not make fail. */
+  readonly isPage?: true;
+}
+
 /** The fault that applies to a call, and what using it up changes. There are a hundred at most. */
 export function triggerFault(
   fleet: FleetReader,
-  call: { readonly op: FaultOp; readonly node?: string | undefined },
+  call: FaultyCall,
 ): { readonly fault?: MachineFault; readonly changes: readonly Change[] } {
-  for (const { id, doc } of fleet.all(MACHINE_FAULT)) {
+  for (const stored of fleet.all(MACHINE_FAULT)) {
+    const { doc } = stored;
     if (doc.op !== call.op || (doc.node ?? call.node) !== call.node) continue;
-    const left = doc.times - 1;
-    return {
-      fault: doc,
-      changes: [left === 0 ? remove(MACHINE_FAULT, id) : put(MACHINE_FAULT, id, { ...doc, times: left })],
-    };
+    if (call.isPage === true ? doc.outcome === 'gone' : doc.outcome === 'partial') continue;
+    return { fault: doc, changes: [useUp(stored)] };
   }
   return { changes: [] };
+}
+
+/** Of the nodes of a page, those that the inventory does not know any more, and what using those faults up changes. */
+export function triggerGone(
+  fleet: FleetReader,
+  nodes: ReadonlySet<string>,
+): { readonly gone: ReadonlySet<string>; readonly changes: readonly Change[] } {
+  const gone = new Set<string>();
+  const changes: Change[] = [];
+  for (const stored of fleet.all(MACHINE_FAULT)) {
+    const { outcome, node = '' } = stored.doc;
+    if (outcome !== 'gone' || gone.has(node) || !nodes.has(node)) continue;
+    gone.add(node);
+    changes.push(useUp(stored));
+  }
+  return { gone, changes };
+}
+
+function useUp({ id, doc }: Stored<'simulated-fault', MachineFault>): Change {
+  const left = doc.times - 1;
+  return left === 0 ? remove(MACHINE_FAULT, id) : put(MACHINE_FAULT, id, { ...doc, times: left });
 }

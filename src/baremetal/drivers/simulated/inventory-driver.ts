@@ -7,17 +7,20 @@ import {
   type CallOptions,
   type ClaimOutcome,
   type ClaimRequest,
+  type ClaimsPage,
   type Inventory,
+  type InventoryClaim,
   type InventoryNode,
   type InventoryPage,
   type NodeFence,
 } from '../inventory.ts';
-import { claimMachine, describeMachine, listMachines, type ClaimAnswer } from './claims.ts';
-import { triggerFault } from './faults.ts';
+import { claimMachine, describeMachine, listClaimed, listMachines, type ClaimAnswer } from './claims.ts';
+import { triggerFault, triggerGone, type FaultyCall } from './faults.ts';
 import type { MachineFault } from './model.ts';
 import { SIMULATED_INVENTORY } from './settings.ts';
 
 const BY = 'simulated-inventory';
+const NONE: ReadonlySet<string> = new Set();
 
 export interface SimulatedInventoryOptions {
   readonly journal: Pick<Journal, 'fleet' | 'submit'>;
@@ -38,16 +41,34 @@ export class SimulatedInventory implements Inventory {
   }
 
   async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
-    await this.#applyFault(after, how);
+    const fault = await this.#applyFault({ op: 'list', node: after, isPage: true }, how);
     const { journal, clock } = this.#options;
-    return listMachines(journal.fleet, { after, limit, nowMs: clock.nowMs() });
+    const page = listMachines(journal.fleet, { after, limit, nowMs: clock.nowMs() });
+    const gone = await this.#findGone(page.nodes);
+    const known = gone.size === 0 ? page.nodes : page.nodes.filter(({ id }) => !gone.has(id));
+    return { ...page, nodes: fault?.outcome === 'partial' ? known.slice(0, known.length / 2) : known };
+  }
+
+  /** It is described by the nodes themselves: a list costs no more than what changed would. */
+  async listChanges(): Promise<undefined> {
+    return undefined;
+  }
+
+  async listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage> {
+    await this.#applyFault({ op: 'list', node: after, isPage: true }, how);
+    const { journal, clock } = this.#options;
+    return listClaimed(journal.fleet, { after, limit, nowMs: clock.nowMs() });
+  }
+
+  claimIdOf({ instance }: InventoryClaim): string {
+    return instance;
   }
 
   async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
-    await this.#applyFault(node, how);
+    const fault = await this.#applyFault({ op: 'list', node }, how);
     const { journal, clock } = this.#options;
     const doc = journal.fleet.get(NODE, idOf(NODE, node))?.doc;
-    if (doc?.inventory !== 'simulated' || doc.state === 'removed') return 'gone';
+    if (fault?.outcome === 'gone' || doc?.inventory !== 'simulated' || doc.state === 'removed') return 'gone';
     return describeMachine(journal.fleet, node, doc, clock.nowMs());
   }
 
@@ -69,19 +90,31 @@ export class SimulatedInventory implements Inventory {
   }
 
   /** Of a list, the page after a node; the first page is after none. */
-  async #applyFault(node: string | undefined, { signal }: CallOptions): Promise<void> {
+  async #applyFault(call: FaultyCall, { signal }: CallOptions): Promise<MachineFault | undefined> {
     const { journal, clock } = this.#options;
-    const call = { op: 'list', node } as const;
-    if (triggerFault(journal.fleet, call).fault === undefined) return;
+    if (triggerFault(journal.fleet, call).fault === undefined) return undefined;
     const fault = await this.#submit((fleet): Decision<MachineFault | undefined> => {
       const triggered = triggerFault(fleet, call);
       return accept(triggered.changes, triggered.fault);
     });
-    if (fault === undefined) return;
+    if (fault === undefined) return undefined;
     await clock.sleep(fault.delayMs, signal);
     if (fault.outcome === 'hang') await untilAborted(signal);
-    if (fault.outcome !== 'ok')
+    if (fault.outcome === 'hang' || fault.outcome === 'unavailable')
       throw new InventoryUnavailable('the simulated inventory does not answer, as it was armed');
+    return fault;
+  }
+
+  async #findGone(nodes: readonly InventoryNode[]): Promise<ReadonlySet<string>> {
+    const { fleet } = this.#options.journal;
+    const ids = new Set(nodes.map(({ id }) => id));
+    if (triggerGone(fleet, ids).gone.size === 0) return NONE;
+    return (
+      (await this.#submit((at) => {
+        const { gone, changes } = triggerGone(at, ids);
+        return accept(changes, gone);
+      })) ?? NONE
+    );
   }
 
   /** Undefined when nothing could be decided: whether it was carried out is not known. */

@@ -40,9 +40,10 @@ export type FaultOp = (typeof FAULT_OPS)[number];
 
 /**
  * `ok`: only the delay. `unavailable`: nothing happens. `hang`: it begins and does not end, or no answer comes. `failed`: it begins and fails; of a
- * claim, that another has the node. `applied-but-lost`: it is carried out and the answer is lost.
+ * claim, that another has the node. `applied-but-lost`: it is carried out and the answer is lost. `partial`: half of a page of the list is left out.
+ * `gone`: the inventory does not know the node any more: the list leaves it out, and whoever asks for it is told so.
  */
-export const FAULT_OUTCOMES = ['ok', 'unavailable', 'hang', 'failed', 'applied-but-lost'] as const;
+export const FAULT_OUTCOMES = ['ok', 'unavailable', 'hang', 'failed', 'applied-but-lost', 'partial', 'gone'] as const;
 export type FaultOutcome = (typeof FAULT_OUTCOMES)[number];
 
 export const NEW_FAULT = {

@@ -1,13 +1,8 @@
 // The simulated machines and their inventory: the contract of each port, and the faults that only they have.
 import { describe, expect, test } from 'vitest';
 import type { Refusal } from '../../../fleet/index.ts';
-import {
-  inventoryContract,
-  machineContract,
-  machineProperties,
-  type InventoryHarness,
-  type MachineHarness,
-} from '../contract.ts';
+import { machineContract, machineProperties, type MachineHarness } from '../contract.ts';
+import { inventoryContract, type InventoryHarness } from '../inventory-contract.ts';
 import type { MachineAction } from '../inventory.ts';
 import { SimulatedInventory } from './inventory-driver.ts';
 import { SimulatedMachines } from './machine-driver.ts';
@@ -150,7 +145,7 @@ describe('a call to a simulated machine', () => {
   });
 
   test.each([
-    ['list', 'failed', 'A "list" call cannot come to "failed". Choose one of: ok, unavailable, hang.'],
+    ['list', 'failed', 'A "list" call cannot come to "failed". Choose one of: ok, unavailable, hang, partial, gone.'],
     ['power', 'hang', 'A "power" call cannot come to "hang"'],
   ] as const)('%s cannot come to %s', async (op, outcome, words) => {
     const { world } = await entitledWorld();
@@ -178,6 +173,27 @@ describe('the simulated inventory', () => {
     expect(first.next).toBe('n2');
     await expect(inventory.list(first.next, 2, how)).rejects.toMatchObject({ code: 'inventory-unreachable' });
     expect((await inventory.list(first.next, 2, how)).nodes.map(({ id }) => id)).toEqual(['n3', 'n4']);
+  });
+
+  test('a-page-that-is-partial-leaves-nodes-out, and-says-that-there-are-more', async () => {
+    const world = await SimulatedWorld.start();
+    const inventory = new SimulatedInventory(world);
+    await world.arm({ op: 'list', outcome: 'partial' });
+    const page = await inventory.list(undefined, 4, how);
+    expect([page.nodes.map(({ id }) => id), page.next]).toEqual([['n1', 'n2'], 'n4']);
+    expect((await inventory.list(undefined, 4, how)).nodes).toHaveLength(4);
+  });
+
+  test('a-node-that-is-gone-is-in-no-list, and-is-said-to-be-gone, until-it-is-there-again', async () => {
+    const world = await SimulatedWorld.start();
+    const inventory = new SimulatedInventory(world);
+    await world.arm({ op: 'list', node: 'n2', outcome: 'gone', times: 2 });
+    expect((await inventory.list(undefined, 3, how)).nodes.map(({ id }) => id)).toEqual(['n1', 'n3']);
+    // Of a page that begins after it nothing is left out.
+    expect((await inventory.list('n2', 1, how)).nodes.map(({ id }) => id)).toEqual(['n3']);
+    expect(await inventory.find('n2', how)).toBe('gone');
+    expect(await inventory.find('n2', how)).toMatchObject({ id: 'n2' });
+    await expect(world.arm({ op: 'list', outcome: 'gone' })).rejects.toThrow('node-not-named');
   });
 
   test.each(['inline', 'asked', 'direct'] as const)('says how it is claimed: %s', async (claims) => {
