@@ -46,6 +46,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   InstanceOperation: 'POST /api/v1/instances/{id}/move',
   Item: 'GET /api/v1/operation-items',
   JoinToken: 'POST /api/v1/hosts/{id}/join-token',
+  Inventory: 'GET /api/v1/inventories/{id}',
   JoiningHosts: 'POST /api/v1/hosts',
   Manager: 'GET /api/v1/managers/{manager}',
   MovedService: 'POST /api/v1/services/{id}/move',

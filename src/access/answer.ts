@@ -55,6 +55,7 @@ const LISTED_BY: Readonly<Record<string, string>> = {
   'drain-report': 'muster workers drains list',
   item: 'muster operations list',
   manager: 'muster baremetal managers list',
+  inventory: 'muster baremetal inventories list',
   'network-event': 'GET /api/v1/network-events',
   node: 'muster baremetal nodes list',
   reservation: 'muster baremetal reservations list',

@@ -1,6 +1,7 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
+import { INVENTORY, NODES_BY_INVENTORY } from './inventories/model.ts';
 import { MANAGER_INVARIANTS } from './managers/invariants.ts';
 import { MANAGED_NODES } from './managers/managed-nodes.ts';
 import { MANAGER_TASKS } from './managers/manager-tasks.ts';
@@ -22,13 +23,14 @@ import { UNUSED_NODES } from './reservations/unused.ts';
 import { RESERVATION_INVARIANTS } from './reservations/invariants.ts';
 
 export const baremetalModel: Model = {
-  kinds: [NODE, RESERVATION, MANAGER],
+  kinds: [NODE, RESERVATION, MANAGER, INVENTORY],
   indexes: [
     NODES_BY_MANAGER,
     NODES_BY_INSTANCE,
     NODES_BY_SITE,
     NODES_BY_CLAIM,
     NODES_BY_NAME,
+    NODES_BY_INVENTORY,
     MANAGERS_BY_HOST,
     ALLOCATING_RESERVATIONS,
   ],

@@ -104,6 +104,10 @@ export const NODE_SCHEMA = Type.Object(
     /** A deploy began: there is data on it. */
     dirty: Type.Optional(Type.Literal(true)),
     fault: Type.Optional(NODE_FAULT),
+    /** Its inventory says that there is no such node; it stays for the instance that has it. */
+    absent: Type.Optional(
+      Type.Object({ sinceMs: Type.Integer(), lastSeenAtMs: Type.Optional(Type.Integer()) }, CLOSED),
+    ),
     ...CHANGED,
   },
   CLOSED,

@@ -23,6 +23,11 @@ import { CALL_REPRESENTATION, FAULT_REPRESENTATION } from './drivers/simulated/r
 import { simulatedInventoryRoutes } from './drivers/simulated/routes.ts';
 import { SIMULATED_INVENTORY } from './drivers/simulated/settings.ts';
 import { baremetalModel } from './fleet-model.ts';
+import { InventoriesController } from './inventories/inventories-controller.ts';
+import { INVENTORY, type InventoryNote } from './inventories/model.ts';
+import { INVENTORY_REPRESENTATION, inventoryRoutes } from './inventories/routes.ts';
+import { inventorySentences } from './inventories/sentences.ts';
+import { INVENTORY_REFRESH } from './inventories/settings.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
 import { managerEvacuator } from './managers/evacuator.ts';
@@ -56,7 +61,14 @@ import { reservationSentences } from './reservations/sentences.ts';
 import { UnusedReservationsController } from './reservations/unused-controller.ts';
 import { nodeRoutes } from './nodes/routes.ts';
 import { baremetalSentences } from './sentences.ts';
-import { CLAIM_MODES, INVENTORIES, MANAGER_GATEWAY, MANAGER_LEASES, OUTSIDE_INVENTORIES } from './service-keys.ts';
+import {
+  CLAIM_MODES,
+  INVENTORIES,
+  INVENTORIES_CONTROLLER,
+  MANAGER_GATEWAY,
+  MANAGER_LEASES,
+  OUTSIDE_INVENTORIES,
+} from './service-keys.ts';
 
 const NODES_OF_SITE: SiteUse = { what: 'nodes', count: (fleet, site) => fleet.countOf(NODES_BY_SITE, site) };
 
@@ -84,10 +96,18 @@ const RESERVATIONS_METRIC: DocumentMetric<Reservation> = {
   labelsOf: (doc) => [doc.state],
 };
 
+const INVENTORIES_METRIC: DocumentMetric<InventoryNote> = {
+  name: 'muster_inventories',
+  help: 'Inventories of bare-metal nodes outside Muster: 1 for whether each answers, and how claims are made there',
+  kind: INVENTORY,
+  labels: ['inventory', 'claims', 'reachable'],
+  labelsOf: ({ name, claims = 'unknown', unreachable }) => [name, claims, unreachable === undefined ? 'yes' : 'no'],
+};
+
 export const baremetalModule: Module = {
   name: 'baremetal',
   models: () => [baremetalModel, simulatedModel],
-  settings: [MANAGERS, SIMULATED_INVENTORY],
+  settings: [MANAGERS, SIMULATED_INVENTORY, INVENTORY_REFRESH],
   operationKinds: () => [
     managerDrainKind,
     managerRebalanceKind,
@@ -104,16 +124,17 @@ export const baremetalModule: Module = {
     contribute(BUILDERS, nodeBuilder),
   ],
   reasonCodes: BAREMETAL_REASON_CODES,
-  sentences: [baremetalSentences, managerSentences, builderSentences, reservationSentences],
+  sentences: [baremetalSentences, managerSentences, builderSentences, reservationSentences, inventorySentences],
   representations: () => [
     NODE_REPRESENTATION,
     RESERVATION_REPRESENTATION,
     MANAGER_REPRESENTATION,
+    INVENTORY_REPRESENTATION,
     FAULT_REPRESENTATION,
     CALL_REPRESENTATION,
   ],
   hiddenKinds: [hideKind(MACHINE, { siteOf: wholeFleet, projectOf: noProject })],
-  metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC],
+  metrics: [NODES_METRIC, MANAGERS_METRIC, RESERVATIONS_METRIC, INVENTORIES_METRIC],
   services: [
     provide(INVENTORIES, (runtime) => {
       const all = [new SimulatedInventory(runtime.environment), ...(runtime.find(OUTSIDE_INVENTORIES) ?? [])];
@@ -122,6 +143,10 @@ export const baremetalModule: Module = {
     provideController(
       CLAIM_MODES,
       (runtime) => new ClaimModesController({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
+    ),
+    provideController(
+      INVENTORIES_CONTROLLER,
+      (runtime) => new InventoriesController({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),
     ),
     provide(MANAGER_LEASES, ({ environment: { clock } }) => new ManagerLeases(clock)),
     provideController(MANAGER_GATEWAY, (runtime) => {
@@ -151,6 +176,7 @@ export const baremetalModule: Module = {
     return [
       ...nodeRoutes,
       capacityRoute,
+      ...inventoryRoutes,
       ...reservationRoutes({ claimModeOf: runtime.get(CLAIM_MODES).modeOf, isLeaseLive }),
       ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
       ...simulatedInventoryRoutes((fleet, call) => denyUnlessManages(fleet, { ...call, isLeaseLive })),

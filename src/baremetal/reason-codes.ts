@@ -2,6 +2,7 @@
 // test/toolchain/reason-codes.test.ts compares the list with the source.
 
 export const BAREMETAL_REASON_CODES: readonly string[] = [
+  'allocations-missing',
   'claim-given-back',
   'claimed-by-other',
   'clean-retried',
@@ -13,6 +14,7 @@ export const BAREMETAL_REASON_CODES: readonly string[] = [
   'inventory-refused',
   'inventory-silent',
   'inventory-unreachable',
+  'inventory-without-allocations',
   'machine-busy',
   'machine-unavailable',
   'manager-drain-ended',

@@ -19,6 +19,9 @@ export const NODE_REPRESENTATION = defineRepresentation<'node', Node>({
   fields: {
     ...NODE_SCHEMA.properties,
     bucket: Type.Optional(Type.Enum(BUCKETS, { description: 'what it counts as; absent when it was removed' })),
+    lastSeenAtMs: Type.Optional(
+      Type.Integer({ description: 'by its inventory, where that is one outside; at least as late as this' }),
+    ),
     warnings: Type.Optional(Type.Array(Type.String(), { description: 'what of its capabilities means nothing' })),
   },
 });

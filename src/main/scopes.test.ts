@@ -48,6 +48,7 @@ const ROWS: readonly Row[] = [
   ['instance', { project: 'blue', place: { site: 'south' } }, 'south', 'blue'],
   ['item', { operation: 'op' }, 'north', 'blue'],
   ['manager', { site: 'north' }, 'north', undefined],
+  ['inventory', { name: 'ironic' }, undefined, undefined],
   ['network', { project: 'blue', shared: false }, undefined, 'blue'],
   ['network', { project: 'blue', shared: true }, undefined, true],
   ['network-event', { port: 'p1' }, 'north', 'blue'],

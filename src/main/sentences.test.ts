@@ -55,11 +55,18 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'nodes-contended': [{ ...WEB, lost: 4 }],
   'reservation-failed': [{ ...WEB, because: 'No node is left.' }],
   'claim-given-back': [WEB],
+  'allocations-missing': [
+    { inventory: 'ironic', missing: 2, missingOf: 'n1 (web), n2 (db)' },
+    { inventory: 'ironic', unknown: 1, unknownOf: 'n3 (gone)' },
+    { inventory: 'ironic', missing: 1, missingOf: 'n1 (web)', unknown: 1, unknownOf: 'n3 (gone)' },
+  ],
+  'inventory-without-allocations': [{ inventory: 'ironic' }],
   'inventory-silent': [{ inventory: 'ironic' }],
   'inventory-not-configured': [{ inventory: 'ironic' }],
   'inventory-unreachable': [
     { inventory: 'simulated', node: 'n1' },
     { inventory: 'ironic', text: 'it is gone.' },
+    { inventory: 'ironic', text: 'it did not answer in time', nodes: 120 },
   ],
   'inventory-refused': [{ inventory: 'ironic', node: 'n1', text: 'Forbidden.' }],
   'machine-busy': [NODE],

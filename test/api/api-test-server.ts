@@ -1,9 +1,10 @@
 // A server with the modules that main composes, on the memory store, for the suites of the API.
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createToken, newSecret, SecretMask, type NewToken, type Token } from '../../src/access/index.ts';
+import { OUTSIDE_INVENTORIES } from '../../src/baremetal/index.ts';
 import { AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
 import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
-import { provide, Runtime, SECRET_MASK, type Composition } from '../../src/composition/index.ts';
+import { provide, Runtime, SECRET_MASK, type Composition, type ServiceOf } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
 import { hostChange as hostOf } from '../../src/hosts/preview/preview-fixture.ts';
@@ -70,6 +71,7 @@ export interface ApiTestServerOptions extends Partial<
   readonly program?: Composition;
   /** The data folder with the key of secrets. Without it there is none. */
   readonly secretsIn?: string;
+  readonly outsideInventories?: ServiceOf<typeof OUTSIDE_INVENTORIES>;
 }
 
 export async function startApiTestServer(options: ApiTestServerOptions = {}): Promise<ApiTestServer> {
@@ -96,6 +98,7 @@ export async function startApiTestServer(options: ApiTestServerOptions = {}): Pr
     ...coreProviders({ ...IDLE_CORE, credentials: { has: () => false }, gateway: () => ({ hash: hashSecret }) }),
     provide(SECRETS, () => secrets),
     provide(SECRET_MASK, () => mask),
+    provide(OUTSIDE_INVENTORIES, () => options.outsideInventories ?? []),
     provide(HEARTBEAT_LISTENER, () => ({ recordHeartbeat: (host) => void received.push(host) })),
   ]);
   const gateway = runtime.get(AGENT_GATEWAY);

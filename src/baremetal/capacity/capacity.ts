@@ -19,19 +19,29 @@ export const MANAGER_CAPACITY_FIELDS = {
   total: Type.Integer({ description: 'nodes of the whole inventory, whoever acts on them' }),
   usedHere: Type.Integer({ description: 'nodes that this manager acts on' }),
   free: Type.Integer({ description: 'free nodes of the whole inventory' }),
+  staleSinceMs: Type.Optional(
+    Type.Integer({ description: 'an inventory cannot be reached: its nodes are counted as they were seen last' }),
+  ),
 };
 
 export interface ManagerCapacity {
   readonly total: number;
   readonly usedHere: number;
   readonly free: number;
+  readonly staleSinceMs?: number;
 }
 
 /** `site`: only nodes of that site count, for a caller that is bound to it. */
 export function manageableCapacity(fleet: FleetReader, manager: string, site?: string): ManagerCapacity {
   const counters = fleet.projection(NODE_COUNTERS);
   const whole = counters.count({ site });
-  return { total: totalOf(whole), usedHere: totalOf(counters.countManaged(manager, site)), free: whole.free };
+  const stale = staleSince(fleet);
+  return {
+    total: totalOf(whole),
+    usedHere: totalOf(counters.countManaged(manager, site)),
+    free: whole.free,
+    ...(stale !== undefined && { staleSinceMs: stale.sinceMs }),
+  };
 }
 
 /** Rows of an answer. A fleet has tens of classes; one with more is asked class by class. */

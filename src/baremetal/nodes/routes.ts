@@ -12,11 +12,13 @@ import {
   read,
   refusalAnswer,
   renderCommitted,
+  findVisible,
+  noSuch,
   scansFleet,
-  showRoute,
   strictObject,
   write,
   type Listing,
+  type Redactor,
   type Resource,
   type Route,
 } from '../../access/index.ts';
@@ -41,7 +43,8 @@ import { NODE_REPRESENTATION } from '../representations.ts';
 import { enrolNodes } from './bulk.ts';
 import { confirmNodeClean, createNode, deleteNode, editNode, enterMaintenance, leaveMaintenance } from './decide.ts';
 import { denyOtherSite } from './enrol.ts';
-import type { ChangeNote } from './transitions.ts';
+import { lastSeenOf } from '../inventories/last-seen.ts';
+import type { ChangeNote, StoredNode } from './transitions.ts';
 
 const LISTING: Listing<'node', Node> = {
   representation: NODE_REPRESENTATION,
@@ -69,7 +72,15 @@ const LISTING: Listing<'node', Node> = {
     memoryMiB: (doc) => doc.memoryMiB,
     changedAtMs: (doc) => doc.changedAtMs,
   },
+  text: renderRow,
 };
+
+/** With when its inventory showed it last, which is known of all its nodes together. */
+function renderRow(stored: StoredNode, fleet: FleetReader, sight?: Redactor): string {
+  const text = NODE_REPRESENTATION.toJsonText(stored, sight);
+  const lastSeenAtMs = lastSeenOf(fleet, stored.doc);
+  return lastSeenAtMs === undefined ? text : `${text.slice(0, -1)},"lastSeenAtMs":${lastSeenAtMs}}`;
+}
 
 const NODES: Resource<'node', Node> = {
   path: '/api/v1/nodes',
@@ -132,7 +143,23 @@ export const nodeRoutes: readonly Route[] = [
     handle: (call, { journal: { fleet }, redactorFor }) =>
       listResources(fleet, LISTING, excludeRemoved(fleet, call), redactorFor(call.caller, fleet)),
   }),
-  showRoute(NODES, { scope: 'site', forProjects: true }),
+  read({
+    method: 'GET',
+    path: `${NODES.path}/:id`,
+    tag: NODES.plural,
+    about: 'Show a node',
+    access: 'viewer',
+    scope: 'site',
+    forProjects: true,
+    params: BY_ID,
+    answers: { 200: { about: 'the node', schema: NODE_REPRESENTATION.schema } },
+    handle: ({ params: { id }, caller }, { journal: { fleet }, redactorFor }) => {
+      const stored = findVisible(fleet, NODE_REPRESENTATION, { caller, id });
+      if (stored === undefined) return refusalAnswer(noSuch('node', id, caller));
+      const text = renderRow(stored, fleet, redactorFor(caller, fleet));
+      return { kind: 'answer', status: 200, text, etag: stored.revision };
+    },
+  }),
   write({
     method: 'POST',
     path: NODES.path,

@@ -151,6 +151,16 @@ export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): T
   return state === wanted || !from.some((one) => one === state) ? node.doc : moveTo(node, { from, to: wanted }, change);
 }
 
+/** Its inventory says that there is no such node any more, and somebody has it: it stays for them, and is offered to no other afterwards. */
+export function markAbsent(
+  { doc }: StoredNode,
+  { lastSeenAtMs, ...change }: ChangeNote & { readonly lastSeenAtMs: number | undefined },
+): Node {
+  if (doc.absent !== undefined) return doc;
+  const absent = { sinceMs: change.nowMs, ...(lastSeenAtMs !== undefined && { lastSeenAtMs }) };
+  return { ...doc, absent, ...changedBy(change) };
+}
+
 /** Leaves its id, its epoch and whether there is data on it: should the machine come back, it is the same node. */
 export function removeNode(node: StoredNode, change: ChangeNote): TransitionResult {
   const { doc } = node;
@@ -187,7 +197,8 @@ function release(
   { from, isOffered }: { readonly from: readonly NodeState[]; readonly isOffered: boolean },
   change: ChangeNote,
 ): TransitionResult {
-  const moved = moveTo(node, { from, to: isOffered ? 'available' : 'unavailable' }, change);
+  const to = isOffered && node.doc.absent === undefined ? 'available' : 'unavailable';
+  const moved = moveTo(node, { from, to }, change);
   if (isRefused(moved)) return moved;
   const { instance: _, manager: _manager, managerEpoch: _epoch, dirty: _dirty, fault: _fault, ...rest } = moved;
   return rest;

@@ -4,7 +4,7 @@ import type { Change } from '../../fleet/index.ts';
 import { TestWorld, type StartedServer } from '../../hosts/world-fixture.ts';
 import type { ActionOutcome } from '../../operations/index.ts';
 import { OperationsController } from '../../operations/runtime.ts';
-import { NODES_BY_CLAIM, RESERVATION, type Node, type Reservation } from '../model.ts';
+import { NODES_BY_CLAIM, RESERVATION, type InventoryName, type Node, type Reservation } from '../model.ts';
 import { MODELS, nodeOf, putNode } from '../nodes-fixture.ts';
 import { reservationClaim } from './claim-operation.ts';
 import { CLAIMS_DRIVER } from './claim-order.ts';
@@ -38,9 +38,9 @@ export class ReservationsWorld extends TestWorld {
   /** Calls hang from here on, until the server is started anew. */
   isHanging = false;
 
-  constructor(ids: readonly string[]) {
+  constructor(ids: readonly string[], name: InventoryName = 'simulated') {
     super(MODELS);
-    this.inventory = new FakeInventory(ids);
+    this.inventory = new FakeInventory(ids, name);
   }
 
   static async of(nodes: readonly string[], more: readonly Change[] = []): Promise<ReservationsWorld> {
@@ -55,7 +55,7 @@ export class ReservationsWorld extends TestWorld {
   }
 
   protected override begin({ journal, clock, log }: StartedServer): OperationsController {
-    const inventories = new Map([['simulated', this.inventory] as const]);
+    const inventories = new Map([[this.inventory.name, this.inventory]]);
     const driver = new ClaimsDriver({ clock: STILL, inventories });
     const carryOut: typeof driver.carryOut = (...call) => (this.isHanging ? NEVER : driver.carryOut(...call));
     return new OperationsController({

@@ -6,8 +6,6 @@ export const reservationSentences: ReasonSentences = {
     `Every node that matches for ${formatFact(instance)} was being claimed by others (${formatFact(lost)} so far). They are tried again in a second.`,
   'reservation-failed': ({ instance, because }) =>
     `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
-  'inventory-unreachable': ({ inventory, text }) =>
-    `The inventory ${formatFact(inventory)} does not answer${textAfter(text)}. It is asked again.`,
   'inventory-refused': ({ inventory, node, text }) =>
     `The inventory ${formatFact(inventory)} refuses what it was asked for node ${formatFact(node)}${textAfter(text)}. It is asked again.`,
   'inventory-silent': ({ inventory }) =>

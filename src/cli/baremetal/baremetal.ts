@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { commandGroup, type Cli } from '../command.ts';
 import { showCapacity } from './capacity.ts';
+import { inventoryCommands } from './inventories.ts';
 import { managerCommands } from './managers.ts';
 import { nodeCommands } from './nodes.ts';
 import { reservationCommands } from './reservations.ts';
@@ -13,6 +14,7 @@ export function baremetalCommand(cli: Cli): Command {
     nodeCommands(cli),
     reservationCommands(cli),
     managerCommands(cli),
+    inventoryCommands(cli),
     showCapacity(cli),
   );
 }

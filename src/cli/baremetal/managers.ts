@@ -30,10 +30,19 @@ const MANAGERS: ResourceSpec<Manager> = {
     { title: 'free', of: (one) => one.free, align: 'right' },
     { title: 'total', of: (one) => one.total, align: 'right' },
     { title: 'version', of: (one) => one.version },
-    { title: 'note', of: (one) => (one.paused === undefined ? undefined : 'paused') },
+    { title: 'note', of: (one) => noteOf(one, nowMs) },
   ],
   facts,
 };
+
+/** Its figures are of the whole inventory. */
+function noteOf({ paused, staleSinceMs }: Manager, nowMs: number): string {
+  const notes = [
+    ...(paused === undefined ? [] : ['paused']),
+    ...(staleSinceMs === undefined ? [] : [`figures as seen ${relativeTime(staleSinceMs, nowMs)}`]),
+  ];
+  return notes.join('; ');
+}
 
 function facts(one: Manager, nowMs: number): Facts {
   const { draining } = one;
@@ -47,6 +56,12 @@ function facts(one: Manager, nowMs: number): Facts {
     ['Host', one.host],
     ['Site', one.site],
     ['Nodes', `${one.usedHere ?? 0} of its own; ${one.free ?? 0} free of ${one.total ?? 0} in all`],
+    [
+      'Figures',
+      one.staleSinceMs === undefined
+        ? undefined
+        : `as seen ${relativeTime(one.staleSinceMs, nowMs)}: an inventory does not answer`,
+    ],
     ['Lease epoch', String(one.leaseEpoch)],
     ['Version', one.version],
     ...changedFacts(one, nowMs),

@@ -15,7 +15,7 @@ export const NODES: ResourceSpec<Node> = {
   facts: nodeFacts,
 };
 
-function columns(): readonly Column<Node>[] {
+function columns(nowMs: number): readonly Column<Node>[] {
   return [
     { title: 'node', of: (node) => node.id, colour: 'bold' },
     { title: 'site', of: (node) => node.site },
@@ -27,12 +27,18 @@ function columns(): readonly Column<Node>[] {
     { title: 'power', of: (node) => node.power },
     { title: 'instance', of: (node) => node.instance },
     { title: 'manager', of: (node) => node.manager },
+    { title: 'last seen', of: (node) => lastSeen(node, nowMs) },
     { title: 'note', of: noteOf },
   ];
 }
 
-function noteOf({ maintenance, fault, warnings = [] }: Node): string {
+function lastSeen({ lastSeenAtMs }: Node, nowMs: number): string | undefined {
+  return lastSeenAtMs === undefined ? undefined : relativeTime(lastSeenAtMs, nowMs);
+}
+
+function noteOf({ maintenance, fault, absent, warnings = [] }: Node): string {
   const notes = [
+    ...(absent === undefined ? [] : ['its inventory does not know it any more']),
     ...(maintenance === undefined ? [] : [`maintenance: ${maintenance.reason}`]),
     ...(fault === undefined ? [] : [fault.message]),
     ...warnings,
@@ -48,6 +54,12 @@ function nodeFacts(node: Node, nowMs: number): Facts {
     ['Inventory', node.inventory],
     ['Site', node.site],
     ['State', node.state],
+    ['Last seen', lastSeen(node, nowMs)],
+    [
+      'Absent',
+      node.absent &&
+        `its inventory says so since ${relativeTime(node.absent.sinceMs, nowMs)}; it stays for its instance`,
+    ],
     ['Counts as', node.bucket],
     ['Power', node.power],
     [

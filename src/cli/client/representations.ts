@@ -509,6 +509,16 @@ export interface JoinToken {
   readonly note?: string;
 }
 
+/** GET /api/v1/inventories/{id} */
+export interface Inventory {
+  readonly id: string;
+  readonly revision: number;
+  readonly name: 'simulated' | 'ironic';
+  readonly claims?: 'inline' | 'asked' | 'direct';
+  readonly pass?: { readonly beganAtMs: number; readonly endedAtMs: number; readonly nodes: number };
+  readonly unreachable?: { readonly sinceMs: number; readonly text: string };
+}
+
 /** POST /api/v1/hosts */
 export interface JoiningHosts {
   readonly operation: string;
@@ -540,6 +550,7 @@ export interface Manager {
   readonly total?: number;
   readonly usedHere?: number;
   readonly free?: number;
+  readonly staleSinceMs?: number;
 }
 
 /** POST /api/v1/services/{id}/move */
@@ -608,9 +619,11 @@ export interface Node {
   readonly managerEpoch?: number;
   readonly dirty?: true;
   readonly fault?: { readonly code: string; readonly message: string; readonly atMs: number };
+  readonly absent?: { readonly sinceMs: number; readonly lastSeenAtMs?: number };
   readonly changedBy: string;
   readonly changedAtMs: number;
   readonly bucket?: 'free' | 'reserved' | 'deploying' | 'active' | 'cleaning' | 'unavailable';
+  readonly lastSeenAtMs?: number;
   readonly warnings?: readonly string[];
 }
 

@@ -4,11 +4,16 @@ import { expect } from 'vitest';
 import type { InjectOptions } from 'fastify';
 import { putNode } from '../../../src/baremetal/nodes-fixture.ts';
 import { NODE, RESERVATION, type Node } from '../../../src/baremetal/index.ts';
-import { CLAIM_MODES } from '../../../src/baremetal/service-keys.ts';
+import { CLAIM_MODES, INVENTORIES_CONTROLLER } from '../../../src/baremetal/service-keys.ts';
 import { idOf } from '../../../src/fleet/index.ts';
 import { PROGRAM } from '../../../src/main/modules.ts';
 import { OperationsController } from '../../../src/operations/runtime.ts';
-import { populate, startApiTestServer, type ApiTestServer } from '../../api/api-test-server.ts';
+import {
+  populate,
+  startApiTestServer,
+  type ApiTestServer,
+  type ApiTestServerOptions,
+} from '../../api/api-test-server.ts';
 
 export interface Answered {
   readonly status: number;
@@ -44,15 +49,33 @@ export class ReservationsPlane {
   }
 
   /** With manager `m1`. */
-  static async start(claims: 'inline' | 'asked' = 'inline'): Promise<ReservationsPlane> {
-    const plane = new ReservationsPlane(await startApiTestServer({ logLevel: 'silent' }));
+  static async start(
+    claims: 'inline' | 'asked' | 'direct' = 'inline',
+    options: ApiTestServerOptions = {},
+  ): Promise<ReservationsPlane> {
+    const plane = new ReservationsPlane(await startApiTestServer({ logLevel: 'silent', ...options }));
     await populate(plane.server);
     await plane.#login();
-    const settings = { claims, checksEpochs: true, deployMs: 0, cleanMs: 0, powerMs: 0 };
-    await plane.ask(plane.admin, { method: 'PUT', url: '/settings/baremetal.simulated', payload: { value: settings } });
-    await plane.server.runtime.get(CLAIM_MODES).refresh();
+    await plane.setClaims(claims);
     await plane.register();
     return plane;
+  }
+
+  async setClaims(claims: 'inline' | 'asked' | 'direct'): Promise<void> {
+    const settings = { claims, checksEpochs: true, deployMs: 0, cleanMs: 0, powerMs: 0 };
+    await this.ask(this.admin, { method: 'PUT', url: '/settings/baremetal.simulated', payload: { value: settings } });
+    await this.server.runtime.get(CLAIM_MODES).refresh();
+  }
+
+  /** Each inventory outside is read once, as the server that decides does all the time. */
+  async readInventories(): Promise<void> {
+    await this.server.runtime.get(INVENTORIES_CONTROLLER).reconcile();
+  }
+
+  async alarms(): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    return (await this.ask(this.operator, { url: '/alarms' })).body['items'] as readonly Readonly<
+      Record<string, unknown>
+    >[];
   }
 
   async #login(): Promise<void> {
