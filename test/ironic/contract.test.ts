@@ -2,7 +2,8 @@
 // script, `npm run test:ironic`.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { inventoryContract, machineContract } from '../../src/baremetal/drivers/contract.ts';
+import { machineContract } from '../../src/baremetal/drivers/contract.ts';
+import { inventoryContract } from '../../src/baremetal/drivers/inventory-contract.ts';
 import type { CallOptions, MachineCall, NodeFence } from '../../src/baremetal/drivers/inventory.ts';
 import { IronicClient } from '../../src/baremetal/drivers/ironic/ironic-client-driver.ts';
 import { claimUuid } from '../../src/baremetal/drivers/ironic/ironic-nodes-driver.ts';
@@ -11,6 +12,7 @@ import { IronicMachines } from '../../src/baremetal/drivers/ironic/machine-drive
 import { ensureIronic, type IronicFound } from './install.ts';
 import { Ironic } from './ironic.ts';
 import { IronicProxy } from './proxy.ts';
+import { refreshSuite } from './refresh-suite.ts';
 
 const TIMEOUT_MS = 300_000;
 const NEVER: CallOptions = { signal: new AbortController().signal };
@@ -119,6 +121,8 @@ function suite(): void {
     epochs: 'of-claims',
     timeoutMs: TIMEOUT_MS,
   });
+
+  refreshSuite({ ironic: () => ironic, enrol: (nodes) => enrol(nodes), timeoutMs: TIMEOUT_MS });
 
   interface Bench {
     readonly proxy: IronicProxy;

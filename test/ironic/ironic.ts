@@ -22,6 +22,8 @@ const VERSION = { 'x-openstack-ironic-api-version': '1.80' };
 
 export interface NewNode {
   readonly name: string;
+  /** Of a node that was there before. */
+  readonly uuid?: string;
   readonly resourceClass?: string;
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly traits?: readonly string[];
@@ -204,6 +206,7 @@ export class Ironic {
   /** One that can be claimed: managed, provided, and with a power state, which hardware that is pretended has only after a power call. */
   async enrol({
     name,
+    uuid: wanted,
     resourceClass = 'baremetal',
     properties = PROPERTIES,
     traits = [],
@@ -215,6 +218,7 @@ export class Ironic {
       resource_class: resourceClass,
       properties,
       ...(owner !== undefined && { owner }),
+      ...(wanted !== undefined && { uuid: wanted }),
     };
     const { uuid } = (await this.request('POST', '/v1/nodes', fields)) as { readonly uuid: string };
     await this.provision(uuid, 'manage', 'manageable');
