@@ -255,6 +255,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/clusters/:id/workers/drain': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/remove': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/return': { who: OPERATE, body: { workers: ['worker-1'] } },
+  'GET /api/v1/inventories': { who: SEE_FLEET },
+  'GET /api/v1/inventories/:id': { who: SEE_FLEET },
   'GET /api/v1/managers': { who: SEE_LIST },
   'GET /api/v1/managers/:manager': { who: SEE_SITE },
   'PUT /api/v1/managers/:manager': { who: MANAGER, body: { holder: 'p-1', version: '1' } },

@@ -1,5 +1,6 @@
 // Bare metal in site central, of the default project: for suites that call every route on something that is there.
 import { MANAGER, NODE, RESERVATION, type Manager, type Node, type Reservation } from '../../src/baremetal/index.ts';
+import { INVENTORY } from '../../src/baremetal/inventories/model.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
@@ -7,6 +8,7 @@ export const SAMPLE_NODES: Readonly<Record<string, string>> = {
   nodes: 'node-1',
   managers: 'm1',
   reservations: 'lost-1',
+  inventories: 'ironic',
 };
 
 export function nodeChange(id: string, facts: Partial<Node> = {}): Change {
@@ -26,8 +28,16 @@ export function sampleNodes(): Change[] {
     nodeChange('node-2', { site: 'central', ...used }),
     reservation('x', { state: 'active', node: 'node-2', nodeEpoch: 1 }),
     failedReservation('lost-1'),
+    inventoryChange,
   ];
 }
+
+const inventoryChange = put(INVENTORY, idOf(INVENTORY, 'ironic'), {
+  name: 'ironic',
+  claims: 'direct',
+  pass: { beganAtMs: 1, endedAtMs: 2, nodes: 3 },
+  unreachable: { sinceMs: 3, text: 'it did not answer in time' },
+});
 
 export function managerChange(name: string, facts: Partial<Manager> = {}): Change {
   return put(MANAGER, idOf(MANAGER, name), {
