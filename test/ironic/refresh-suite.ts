@@ -136,7 +136,7 @@ export function refreshSuite({ ironic: get, enrol, timeoutMs }: RefreshSuite): v
       };
       await plane.reserve({ candidate_nodes: ids });
       await plane.until('it is settled', () => plane.isSettled());
-      const [taken = ''] = ids.filter((id) => plane.node(id)?.state === 'reserved');
+      const taken = ids.find((id) => plane.node(id)?.state === 'reserved');
       expect(await Promise.all(ids.map(isOurs))).toEqual(ids.map((id) => id === taken));
       proxy.versionMax = undefined;
       time.nowMs = 60_000;
@@ -145,7 +145,7 @@ export function refreshSuite({ ironic: get, enrol, timeoutMs }: RefreshSuite): v
       expect(await codesOf(world)).toEqual([]);
       await plane.reserve({ instance_uuid: 'i2', candidate_nodes: ids });
       await plane.until('it is settled', () => plane.isSettled('i2'));
-      const [second = ''] = ids.filter((id) => plane.node(id)?.instance === 'i2');
+      const second = ids.find((id) => plane.node(id)?.instance === 'i2') ?? '';
       const allocation = await ironic.request('GET', `/v1/allocations/${claimUuid({ node: second, instance: 'i2' })}`);
       expect(allocation).toMatchObject({ node_uuid: second, state: 'active' });
       await plane.release('i2');

@@ -1,7 +1,7 @@
 // What is known of an inventory outside the journal: how it has claims made, when all its nodes were seen last, and whether it answers. It is written when
 // that changes, and at times; never for each read.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type Id, type Index } from '../../fleet/index.ts';
+import { schemaKind, type Index } from '../../fleet/index.ts';
 import { INVENTORIES, NODE, type Node } from '../model.ts';
 
 const CLOSED = { additionalProperties: false };
@@ -36,7 +36,6 @@ export const INVENTORY_SCHEMA = Type.Object(
   CLOSED,
 );
 export type InventoryNote = Static<typeof INVENTORY_SCHEMA>;
-export type InventoryId = Id<'inventory'>;
 /** Its id is its name. */
 export const INVENTORY = schemaKind('inventory', INVENTORY_SCHEMA);
 
