@@ -86,6 +86,7 @@ describe('the modules together', () => {
       'worker-return',
     ]);
     expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
+      'baremetal.inventories',
       'baremetal.managers',
       'baremetal.simulated',
       'conditions',
