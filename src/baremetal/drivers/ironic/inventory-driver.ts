@@ -47,11 +47,13 @@ export class IronicInventory implements Inventory {
 
   /**
    * By the time at which Ironic wrote them last, the newest first, down to those of the second in which the last read ended: its times have no more
-   * than seconds. Traits are written beside a node and do not show; nodes that were never written have no such time.
+   * than seconds, and are shown only with all the rest of a node. Traits are written beside a node and do not show; nodes that were never written have no such time.
    */
   async listChanges({ since, after, limit }: ChangesRequest, how: CallOptions): Promise<ChangesPage> {
+    const page = { after, limit: since === undefined ? 1 : limit };
     const order = { sort_key: 'updated_at', sort_dir: 'desc' };
-    const { nodes, next } = await this.#readNodes(order, { after, limit: since === undefined ? 1 : limit }, how);
+    const { items, next } = await this.#readPage('nodes/detail', order, page, how);
+    const nodes = items.map(readListedNode);
     const upTo = nodes[0]?.updatedAt ?? since ?? '';
     if (since === undefined) return { nodes: [], upTo };
     const changed = nodes.filter(({ updatedAt }) => updatedAt !== undefined && updatedAt >= since);
@@ -95,16 +97,11 @@ export class IronicInventory implements Inventory {
   ): Promise<{ readonly nodes: readonly IronicNode[]; readonly next: string | undefined }> {
     const fields = await read(() => this.#nodes.fields(how));
     const { items, next } = await this.#readPage('nodes', { ...query, fields }, page, how);
-    const nodes = items.map((one) => {
-      const node = readIronicNode(one);
-      if (node === undefined) throw new InventoryUnavailable('Ironic listed something that is no node');
-      return node;
-    });
-    return { nodes, next };
+    return { nodes: items.map(readListedNode), next };
   }
 
   async #readPage(
-    what: 'nodes' | 'allocations',
+    what: 'nodes' | 'nodes/detail' | 'allocations',
     query: Readonly<Record<string, string>>,
     { after, limit }: Page,
     how: CallOptions,
@@ -113,7 +110,7 @@ export class IronicInventory implements Inventory {
     const text = new URLSearchParams({ limit: String(limit), ...marker, ...query }).toString();
     const path = `/v1/${what}?${text}`;
     const answer = toRecord(await read(() => this.#client.send({ method: 'GET', path, ...how })));
-    const items = answer[what];
+    const items = answer[what === 'allocations' ? what : 'nodes'];
     if (!Array.isArray(items)) throw new InventoryUnavailable(`Ironic answered a list without ${what}`);
     const last = toRecord(items.at(-1))['uuid'];
     const hasMore = typeof answer['next'] === 'string' && typeof last === 'string';
@@ -257,6 +254,12 @@ function denyDirect({ power, traits }: IronicNode, request: ClaimRequest): strin
   if (power === 'unknown') return 'has no known power state';
   const missing = request.traits.find((trait) => !traits.includes(trait));
   return missing === undefined ? undefined : `does not have trait ${missing}`;
+}
+
+function readListedNode(one: unknown): IronicNode {
+  const node = readIronicNode(one);
+  if (node === undefined) throw new InventoryUnavailable('Ironic listed something that is no node');
+  return node;
 }
 
 interface Page {

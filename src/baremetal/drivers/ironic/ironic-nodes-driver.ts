@@ -13,7 +13,7 @@ import { IronicRefusal, type IronicClient } from './ironic-client-driver.ts';
 import { readIronicNode, toRecord, type IronicNode } from './ironic-node.ts';
 
 const FIELDS =
-  'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra,updated_at';
+  'uuid,name,provision_state,power_state,target_power_state,maintenance,instance_uuid,last_error,properties,extra';
 
 /** Fields of a node that came later: the version that brought each, and what it is here. */
 const LATER_FIELDS: readonly (readonly [since: number, field: string, unsaid: UnsaidField])[] = [

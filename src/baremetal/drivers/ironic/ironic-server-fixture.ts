@@ -136,7 +136,10 @@ export class IronicServer {
     const [, , kind = '', id] = url.pathname.split('/');
     if (kind === '') return { status: 200, body: {} };
     if (kind === 'nodes') {
-      if (id === undefined) return this.#listNodes(url, version);
+      // It takes the time of a change for no field, and shows it with everything else.
+      if (url.searchParams.get('fields')?.includes('updated_at') === true)
+        return fail(400, 'Field updated_at is not a valid field.');
+      if (id === undefined || id === 'detail') return this.#listNodes(url, version);
       const node = this.nodes.get(id);
       if (node === undefined) return fail(404, `Node ${id} could not be found.`);
       return method === 'PATCH' ? this.#patch(node, body, version) : { status: 200, body: shownAs(node, version) };
@@ -165,7 +168,10 @@ export class IronicServer {
       status: 200,
       body: pageOf(
         'nodes',
-        nodes.map((node) => shownAs(node, version)),
+        nodes.map((node) => ({
+          ...shownAs(node, version),
+          ...(url.pathname.endsWith('/detail') && { updated_at: node.updated_at }),
+        })),
         url,
       ),
     };
@@ -219,7 +225,7 @@ export class IronicServer {
 }
 
 function shownAs(node: ServedNode, version: number): object {
-  const { resource_class, traits, owner, lessee, ...rest } = node;
+  const { resource_class, traits, owner, lessee, updated_at: _, ...rest } = node;
   return {
     ...rest,
     ...(version >= 21 && { resource_class }),
