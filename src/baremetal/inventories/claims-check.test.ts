@@ -63,23 +63,6 @@ describe('claims', () => {
     expect(world.alarms).toEqual([]);
     expect(world.states).toEqual({ n1: 'available' });
   });
-
-  test('never: what was read before a change undoes it', async () => {
-    await startRead(['n1']);
-    // The list shows a node that is free; it is reserved, and given back as unavailable, before that is recorded.
-    world.inventory.change('n1', { isAvailable: false });
-    let isReserved = false;
-    const late = Promise.withResolvers<undefined>();
-    world.inventory.decideRead = ({ op }) => {
-      if (op === 'list' && !isReserved) {
-        isReserved = true;
-        void world.reserve().then(() => late.resolve(undefined));
-      }
-      return 'pass';
-    };
-    await Promise.all([world.readInventory(), late.promise]);
-    expect(world.node('n1')).toMatchObject({ claimedFor: 'i1', state: 'available' });
-  });
 });
 
 describe('an inventory without allocations', () => {

@@ -1,7 +1,8 @@
 // What becomes of nodes when their inventory is read: whole, in part, or not at all. Nothing may be taken away, or offered, that the inventory did not say.
 import { afterEach, describe, expect, test } from 'vitest';
 import { describeCapacity, manageableCapacity } from '../capacity/capacity.ts';
-import { bucketOf } from '../model.ts';
+import { idOf, put } from '../../fleet/index.ts';
+import { bucketOf, NODE } from '../model.ts';
 import { editNode } from '../nodes/decide.ts';
 import { lastSeenOf } from './last-seen.ts';
 import { FIVE, RefreshWorld } from './refresh-world-fixture.ts';
@@ -332,6 +333,29 @@ describe('baremetal-27: a node that is removed and added again', () => {
     expect(world.node('n1')).not.toHaveProperty('absent');
     expect(world.alarms).toEqual([]);
   });
+});
+
+test('never: what was read before a change undoes it', async () => {
+  await startRead(['n1']);
+  // The inventory shows the machine as it was, and meanwhile somebody has switched it on.
+  world.inventory.meanwhile = async () => {
+    world.inventory.meanwhile = () => Promise.resolve();
+    await world.put(put(NODE, idOf(NODE, 'n1'), { ...world.node('n1')!, power: 'on' }));
+  };
+  await world.readInventory();
+  expect(world.node('n1')?.power).toBe('on');
+  await world.readInventory();
+  expect(world.node('n1')?.power).toBe('off');
+});
+
+test('a server that does not decide any more reads no further', async () => {
+  await startRead();
+  world.inventory.decideRead = ({ at }) => {
+    if (at === 'n2') world.journal.stepDown();
+    return 'pass';
+  };
+  await world.readInventory();
+  expect(world.takeReads()).toEqual(['list', 'changes', 'list n2']);
 });
 
 test('never: a server that does not decide any more writes what it has read', async () => {

@@ -45,6 +45,8 @@ export class FakeInventory implements Inventory {
   /** What becomes of a read. */
   decideRead: (read: { readonly op: string; readonly at: string | undefined; readonly nth: number }) => ReadFate = () =>
     'pass';
+  /** What others do before a read is answered, as with a call over a network. */
+  meanwhile: () => Promise<unknown> = () => Promise.resolve();
   /** How many reads there were at once. */
   mostInFlight = 0;
   tellsChanges = true;
@@ -132,8 +134,7 @@ export class FakeInventory implements Inventory {
     this.reads.push(at === undefined ? op : `${op} ${at}`);
     try {
       const fate = this.isAway ? 'unavailable' : this.decideRead({ op, at, nth: this.reads.length });
-      // Others may get in between, as with a call over a network.
-      await Promise.resolve();
+      await this.meanwhile();
       if (fate === 'hang') await untilAborted(signal);
       if (fate === 'unavailable' || fate === 'hang') throw new InventoryUnavailable('away, as it was armed');
       return answer(fate);
