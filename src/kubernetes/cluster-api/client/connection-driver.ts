@@ -1,0 +1,127 @@
+// A connection to the API of one cluster through the official client, which is loaded when the first cluster is used. Each call has a limit of its own, and ends with
+// its signal.
+import type { ApiType, Configuration, ConfigurationOptions, ObservableMiddleware } from '@kubernetes/client-node';
+import type { CallOptions } from '../cluster-api.ts';
+import { maskSecrets, type ClusterAccess } from './access.ts';
+import { statusOf, toClusterError, type ApiStatus } from './errors.ts';
+
+/** An API that is well answers in less; one that is not is asked again. */
+const CALL_MAX_MS = 15_000;
+
+type Client = typeof import('@kubernetes/client-node');
+export type RequestOptions = ConfigurationOptions<ObservableMiddleware>;
+
+export class ClusterConnection {
+  readonly client: Client;
+  readonly #access: ClusterAccess;
+  readonly #config: InstanceType<Client['KubeConfig']>;
+
+  private constructor(client: Client, access: ClusterAccess) {
+    this.client = client;
+    this.#access = access;
+    this.#config = configOf(client, access);
+  }
+
+  static async open(access: ClusterAccess): Promise<ClusterConnection> {
+    return new ClusterConnection(await import('@kubernetes/client-node'), access);
+  }
+
+  /** One of the client's groups of requests. */
+  group<T extends ApiType>(type: new (config: Configuration) => T): T {
+    return this.#config.makeApiClient(type);
+  }
+
+  /** Carries out one request. An answer that is an error is thrown as one of the port. */
+  async call<T>({ signal }: CallOptions, send: (how: RequestOptions) => Promise<T>, contentType?: string): Promise<T> {
+    signal.throwIfAborted();
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(CALL_MAX_MS)]);
+    try {
+      return await send(this.#optionsFor(limited, contentType));
+    } catch (error) {
+      signal.throwIfAborted();
+      throw toClusterError(error, (text) => maskSecrets(text, this.#access.credentials));
+    }
+  }
+
+  /** As `call`; the answers for which `means` has a word are no errors. */
+  async attempt<T, A>(
+    how: CallOptions,
+    send: (how: RequestOptions) => Promise<T>,
+    means: (status: ApiStatus) => A | undefined,
+    contentType?: string,
+  ): Promise<T | { readonly means: A }> {
+    let meaning: A | undefined;
+    try {
+      return await this.call(
+        how,
+        async (options) => {
+          try {
+            return await send(options);
+          } catch (error) {
+            const status = statusOf(error);
+            meaning = status === undefined ? undefined : means(status);
+            throw error;
+          }
+        },
+        contentType,
+      );
+    } catch (error) {
+      if (meaning === undefined) throw error;
+      return { means: meaning };
+    }
+  }
+
+  #optionsFor(signal: AbortSignal, contentType: string | undefined): RequestOptions {
+    const { Observable } = this.client;
+    const settled = <T>(value: T) => new Observable(Promise.resolve(value));
+    const prepare: ObservableMiddleware = {
+      pre: (context) => {
+        context.setSignal(signal);
+        if (contentType !== undefined) context.setHeaderParam('Content-Type', contentType);
+        return settled(context);
+      },
+      post: settled,
+    };
+    return { middleware: [prepare], middlewareMergeStrategy: 'append' };
+  }
+}
+
+const USER = 'muster';
+
+function configOf(client: Client, access: ClusterAccess): InstanceType<Client['KubeConfig']> {
+  const { name, endpoint = '', caCertificate, tlsServerName, skipTlsVerify, credentials } = access;
+  const config = new client.KubeConfig();
+  config.loadFromOptions({
+    clusters: [
+      {
+        name,
+        server: endpoint,
+        // The client refuses plain HTTP unless it is told that nothing is verified.
+        skipTLSVerify: skipTlsVerify === true || endpoint.startsWith('http:'),
+        ...(caCertificate !== undefined && { caData: encode(caCertificate) }),
+        ...(tlsServerName !== undefined && { tlsServerName }),
+      },
+    ],
+    users: [{ name: USER, ...userOf(credentials) }],
+    contexts: [{ name, cluster: name, user: USER }],
+    currentContext: name,
+  });
+  return config;
+}
+
+function userOf(credentials: ClusterAccess['credentials']): object {
+  switch (credentials?.kind) {
+    case 'token':
+      return { token: credentials.token };
+    case 'certificate':
+      return { certData: encode(credentials.certificate), keyData: encode(credentials.key) };
+    case 'password':
+      return { username: credentials.user, password: credentials.password };
+    case undefined:
+      return {};
+  }
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64');
+}

@@ -1,0 +1,96 @@
+// What the errors of the client mean for the port. The client's own message says nothing, and its body is a text.
+import { ClusterRefused, ClusterUnreachable, type EvictionAnswer } from '../cluster-api.ts';
+
+/** The part of a Status object that matters here. */
+export interface ApiStatus {
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly causes: readonly { readonly reason?: string; readonly message?: string }[];
+  readonly retryAfterMs?: number;
+}
+
+interface ApiExceptionLike {
+  readonly code: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Undefined for what is no answer of the API. */
+export function statusOf(error: unknown): ApiStatus | undefined {
+  if (!isApiException(error)) return undefined;
+  const { code, body, headers } = error;
+  const said = parseBody(body);
+  const retryAfter = Number(headers?.['retry-after'] ?? Number.NaN);
+  return {
+    code,
+    reason: typeof said['reason'] === 'string' ? said['reason'] : '',
+    message: typeof said['message'] === 'string' ? said['message'] : '',
+    causes: causesOf(said['details']),
+    ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
+  };
+}
+
+function isApiException(error: unknown): error is ApiExceptionLike {
+  return error instanceof Error && 'code' in error && typeof error.code === 'number' && 'body' in error;
+}
+
+function parseBody(body: unknown): Readonly<Record<string, unknown>> {
+  if (typeof body === 'object' && body !== null) return body as Readonly<Record<string, unknown>>;
+  if (typeof body !== 'string') return {};
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Readonly<Record<string, unknown>>) : {};
+  } catch (error) {
+    // A proxy in between answers pages, not objects.
+    if (error instanceof SyntaxError) return { message: body.slice(0, PAGE_MAX) };
+    throw error;
+  }
+}
+
+const PAGE_MAX = 200;
+
+function causesOf(details: unknown): ApiStatus['causes'] {
+  const causes = (details as { readonly causes?: unknown } | null | undefined)?.causes;
+  return Array.isArray(causes) ? (causes as ApiStatus['causes']) : [];
+}
+
+/** The API is there and cannot answer now, or somebody in between cannot reach it. */
+const AWAY: readonly number[] = [429, 502, 503, 504];
+
+/** The error of the port; `mask` takes secrets out of what the peer said. */
+export function toClusterError(error: unknown, mask: (text: string) => string): Error {
+  const status = statusOf(error);
+  if (status === undefined) return new ClusterUnreachable(mask(transportText(error)), { cause: undefined });
+  const text = mask(status.message === '' ? `status ${status.code}` : status.message);
+  return AWAY.includes(status.code)
+    ? new ClusterUnreachable(text)
+    : new ClusterRefused(status.code, status.reason, text);
+}
+
+/** Of a failed fetch, its cause says what happened. */
+function transportText(error: unknown): string {
+  if (!(error instanceof Error)) return 'no answer';
+  const { cause } = error;
+  if (cause instanceof AggregateError) return transportText(cause.errors[0]);
+  return cause instanceof Error ? cause.message : error.message;
+}
+
+/** What an eviction that was not accepted means; undefined when it means what any other error does. */
+export function evictionAnswerOf(status: ApiStatus): EvictionAnswer | undefined {
+  const { code, message, causes, retryAfterMs } = status;
+  if (code === 404 || code === 409) return { kind: 'gone' };
+  const budget = causes.find(({ reason }) => reason === 'DisruptionBudget');
+  if (code === 429 && (budget !== undefined || message.includes('disruption budget'))) {
+    const name = /disruption budget (?<name>[a-z0-9.-]+) /.exec(budget?.message ?? '')?.groups?.['name'];
+    const text = budget?.message ?? message;
+    return {
+      ...{ kind: 'budget', text },
+      ...(name !== undefined && { budget: name }),
+      ...(retryAfterMs !== undefined && { retryAfterMs }),
+    };
+  }
+  if (code === 500 && message.includes('more than one PodDisruptionBudget'))
+    return { kind: 'two-budgets', text: message };
+  return undefined;
+}
