@@ -44,7 +44,9 @@ export class KubeletStandIn {
 
   async #renewLease(name: string, how: CallOptions): Promise<void> {
     const api = this.#connection.group(this.#connection.client.CoordinationV1Api);
-    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime: new Date().toISOString() };
+    // With microseconds, or it is refused.
+    const renewTime = new Date().toISOString().replace('Z', '000Z');
+    const spec = { holderIdentity: name, leaseDurationSeconds: LEASE_SECONDS, renewTime };
     const renewed = await this.#connection.attempt(
       how,
       (options) => api.patchNamespacedLease({ name, namespace: LEASES, body: { spec } }, options),
