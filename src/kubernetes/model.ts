@@ -1,6 +1,7 @@
 // The documents of Kubernetes: clusters that exist already, and the workers that Muster brings into them and takes out. A worker is a Node and, where
 // Muster has it, the instance that it runs on. Only transitions are kept: no heartbeat of a Node is ever committed.
 import { Type, type Static } from 'typebox';
+import { SEALED } from '../access/index.ts';
 import { schemaKind, type Index } from '../fleet/index.ts';
 import { PROJECT } from '../network/index.ts';
 
@@ -72,8 +73,8 @@ export const CLUSTER_SCHEMA = Type.Object(
     caCertificate: Type.Optional(Type.String({ maxLength: 20_000 })),
     tlsServerName: Type.Optional(Type.String({ maxLength: 253 })),
     skipTlsVerify: Type.Optional(Type.Literal(true)),
-    /** What Muster proves itself by, sealed: JSON of the form that `clusters/kubeconfig.ts` gives. */
-    credentials: Type.Optional(Type.String({ maxLength: 30_000 })),
+    /** What Muster proves itself by: JSON of the form in `cluster-api/client/access.ts`. */
+    credentials: Type.Optional(SEALED),
     /** `host:port` for kubeadm on new workers; what the cluster publishes when it is absent. */
     joinEndpoint: Type.Optional(Type.String({ maxLength: 300 })),
     caPin: Type.Optional(Type.String({ maxLength: 100 })),

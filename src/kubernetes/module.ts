@@ -11,6 +11,7 @@ import {
   SIMULATED_WORKLOAD,
   simulatedClusterModel,
 } from './cluster-api/simulated/model.ts';
+import { SECRETS } from '../keys/index.ts';
 import { clusterRoutes } from './clusters/routes.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
@@ -52,7 +53,12 @@ export const kubernetesModule: Module = {
     hideKind(SIMULATED_TOKEN, NOWHERE),
   ],
   metrics: [WORKERS_METRIC],
-  services: [provide(CLUSTER_APIS, ({ environment }) => new RegisteredClusters(environment))],
+  services: [
+    provide(
+      CLUSTER_APIS,
+      (runtime) => new RegisteredClusters({ ...runtime.environment, secrets: runtime.get(SECRETS) }),
+    ),
+  ],
   drivers: (runtime) => ({ [NODES_DRIVER]: new NodesDriver(runtime.get(CLUSTER_APIS)) }),
   routes: () => [...clusterRoutes, ...workerRoutes],
 };

@@ -98,7 +98,7 @@ export class WorkersWorld extends TestWorld {
   }
 
   protected override begin({ journal, clock, log }: StartedServer): OperationsController {
-    const apis = { apiOf: async (name: string) => (name === EDGE ? this.cluster : undefined) };
+    const apis = { apiOf: (name: string) => (name === EDGE ? this.cluster : undefined) };
     const drivers = new Map<string, Driver>([
       ['network', new NetworkDriver({ clock, backEnds: simulatedBackEnds(this.network), hasCredentials: () => true })],
       ['views', { carryOut: async () => ({ kind: 'applied' }) }],

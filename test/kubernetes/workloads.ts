@@ -25,15 +25,17 @@ export interface Workload {
   /** The nodes on which it may run. */
   readonly selector: Readonly<Record<string, string>>;
   readonly graceSeconds?: number;
+  readonly hasEmptyDir?: true;
 }
 
-function podTemplate({ name, selector, graceSeconds = 30 }: Workload): object {
+function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir }: Workload): object {
   return {
     metadata: { labels: { app: name } },
     spec: {
       nodeSelector: selector,
       terminationGracePeriodSeconds: graceSeconds,
       containers: [{ name: 'main', image: 'example.test/none' }],
+      ...(hasEmptyDir && { volumes: [{ name: 'scratch', emptyDir: {} }] }),
     },
   };
 }

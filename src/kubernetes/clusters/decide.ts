@@ -1,26 +1,41 @@
 // Decides on the registration of clusters.
 import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { clearAlarm } from '../../alarms/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
-import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKERS_BY_CLUSTER, type Cluster } from '../model.ts';
+import type { ClusterAccess } from '../cluster-api/client/access.ts';
+import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKERS_BY_CLUSTER, type Cluster, type DrainPolicy } from '../model.ts';
 import { unknownCluster } from '../workers/decide.ts';
+import { silenceAlarm } from './silence-alarm.ts';
 
-export interface ClusterSpec {
-  readonly name: string;
+export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
+  readonly kind: Cluster['kind'];
   readonly site?: string;
+  readonly project?: string;
+  /** Sealed for this cluster. */
+  readonly credentials?: string;
+  readonly joinEndpoint?: string;
+  readonly drainPolicy?: Partial<DrainPolicy>;
+  readonly whenHostLeaves?: Cluster['whenHostLeaves'];
+  readonly drainsAtOnce?: number;
 }
 
-export function createSimulatedCluster(
-  fleet: FleetReader,
-  { name, site }: ClusterSpec,
-  { by, nowMs }: { readonly by: string; readonly nowMs: number },
-): Decision<unknown> {
+interface ChangeNote {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, nowMs }: ChangeNote): Decision<unknown> {
+  const { name, kind, site, drainPolicy, ...rest } = spec;
   const id = idOf(CLUSTER, name);
   if (fleet.get(CLUSTER, id) !== undefined) return refuse(clusterExists(name));
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return refuse(unknownSite(site, '/site'));
   const doc: Cluster = {
-    ...{ name, kind: 'simulated', reach: 'simulated', drainPolicy: DEFAULT_DRAIN_POLICY, whenHostLeaves: 'drain' },
-    ...{ drainsAtOnce: 1, state: 'reachable', sinceMs: nowMs, changedBy: by, changedAtMs: nowMs },
+    ...{ whenHostLeaves: 'drain', drainsAtOnce: 1 },
+    ...rest,
+    ...{ name, kind, drainPolicy: { ...DEFAULT_DRAIN_POLICY, ...drainPolicy } },
+    reach: kind === 'simulated' ? 'simulated' : 'none',
+    ...{ state: 'unknown', sinceMs: nowMs, changedBy: by, changedAtMs: nowMs },
     ...(site !== undefined && { site }),
   };
   return accept([put(CLUSTER, id, doc)], null);
@@ -34,7 +49,7 @@ export function deleteCluster(
   if (stored === undefined) return refuse(unknownCluster(name));
   const workers = fleet.countOf(WORKERS_BY_CLUSTER, name);
   if (workers > 0) return refuse(clusterInUse(name, workers));
-  return accept([remove(CLUSTER, stored.id)], stored);
+  return accept([remove(CLUSTER, stored.id), ...clearAlarm(fleet, silenceAlarm(name))], stored);
 }
 
 function clusterExists(name: string): Refusal {

@@ -1,5 +1,6 @@
 // The driver `kubernetes-nodes`: carries out one order at the API of a cluster, in one pass, and says what it found. It never waits for a pod, never deletes one,
 // remembers nothing between passes, and evicts only what the plan of this very look says.
+import type { Reason } from '../../fleet/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
 import {
   ClusterRefused,
@@ -15,8 +16,8 @@ import { blockersOf, countLeft, planDrain, type DrainPlan, type PlannedPod } fro
 
 /** The APIs of the clusters that are registered. */
 export interface ClusterApis {
-  /** Undefined when there is no such cluster; rejects when this server cannot get at its credentials. */
-  apiOf(cluster: string): Promise<ClusterApi | undefined>;
+  /** Undefined when there is no such cluster; a reason when this server cannot get at its credentials. */
+  apiOf(cluster: string): ClusterApi | { readonly reason: Reason } | undefined;
 }
 
 /** Evictions that are asked for at the same time: an API server refuses callers that come with hundreds. */
@@ -33,8 +34,10 @@ export class NodesDriver implements Driver {
   async carryOut({ args }: Action, { signal }: ActionFence): Promise<ActionOutcome> {
     const order = args as unknown as NodeOrder;
     try {
-      const api = await this.#apis.apiOf(order.cluster);
+      const api = this.#apis.apiOf(order.cluster);
       if (api === undefined) return toActionOutcome(troubleOf('refused', order, 'unknown-cluster'));
+      // Another server may have the key, and an operator may give it to this one.
+      if ('reason' in api) return toActionOutcome({ kind: 'trouble', trouble: 'away', reason: api.reason });
       return toActionOutcome(await carryOutOrder(api, order, { signal }));
     } catch (error) {
       return toActionOutcome(explainError(order, error));

@@ -41,7 +41,7 @@ function register({ name, kind, start, isCordoned = false, wrong }: Rack): void 
         simulated.objects.nodes.put(node, simulatedNode(node, { isUnschedulable: isCordoned && node !== 'c' }));
       simulated.objects.workloads.put('web', workload('web', { replicas: 4, minAvailable: 3, startMs: 2000 }));
       simulated.look();
-      return new Map([[NODES_DRIVER, new NodesDriver({ apiOf: async () => simulated })]]);
+      return new Map([[NODES_DRIVER, new NodesDriver({ apiOf: () => simulated })]]);
     },
     prepare: [cluster(), ...NODES.map((node) => worker(node, facts))],
     start: (operation, atMs) => ({ by: 'test', decide: (fleet) => start(fleet, operation, atMs) }),

@@ -1,5 +1,6 @@
 // How Muster gets to the API of a cluster and proves itself there. Secrets print as nothing, and are taken out of whatever a peer repeats.
 import { Type, type Static } from 'typebox';
+import { SecretMask } from '../../../access/index.ts';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Cluster } from '../../model.ts';
 
@@ -35,14 +36,11 @@ export function parseClusterCredentials(text: string): ClusterCredentials | unde
   return problemsOf(content).length === 0 ? (content as ClusterCredentials) : undefined;
 }
 
-/** Shorter ones are in many a harmless text. */
-const MASKED_MIN = 6;
-
-/** A text of a peer, without the secrets that it may repeat. */
-export function maskSecrets(text: string, credentials: ClusterCredentials | undefined): string {
-  return secretsOf(credentials)
-    .filter((secret) => secret.length >= MASKED_MIN)
-    .reduce((masked, secret) => masked.replaceAll(secret, '[secret]'), text);
+/** Takes them out of what a peer says: it may repeat them. */
+export function maskOf(credentials: ClusterCredentials | undefined): SecretMask {
+  const mask = new SecretMask();
+  for (const secret of secretsOf(credentials)) mask.add(secret);
+  return mask;
 }
 
 function secretsOf(credentials: ClusterCredentials | undefined): string[] {
@@ -50,9 +48,9 @@ function secretsOf(credentials: ClusterCredentials | undefined): string[] {
     case 'token':
       return [credentials.token];
     case 'password':
-      return [credentials.password, Buffer.from(`${credentials.user}:${credentials.password}`).toString('base64')];
+      return [credentials.password, `${credentials.user}:${credentials.password}`];
     case 'certificate':
-      return [credentials.key, Buffer.from(credentials.key).toString('base64')];
+      return [credentials.key];
     case undefined:
       return [];
   }

@@ -2,7 +2,8 @@
 // its signal.
 import type { ApiType, Configuration, ConfigurationOptions, ObservableMiddleware } from '@kubernetes/client-node';
 import type { CallOptions } from '../cluster-api.ts';
-import { maskSecrets, type ClusterAccess } from './access.ts';
+import type { SecretMask } from '../../../access/index.ts';
+import { maskOf, type ClusterAccess } from './access.ts';
 import { statusOf, toClusterError, type ApiStatus } from './errors.ts';
 
 /** An API that is well answers in less; one that is not is asked again. */
@@ -13,12 +14,12 @@ export type RequestOptions = ConfigurationOptions<ObservableMiddleware>;
 
 export class ClusterConnection {
   readonly client: Client;
-  readonly #access: ClusterAccess;
+  readonly #mask: SecretMask;
   readonly #config: InstanceType<Client['KubeConfig']>;
 
   private constructor(client: Client, access: ClusterAccess) {
     this.client = client;
-    this.#access = access;
+    this.#mask = maskOf(access.credentials);
     this.#config = configOf(client, access);
   }
 
@@ -39,7 +40,7 @@ export class ClusterConnection {
       return await send(this.#optionsFor(limited, contentType));
     } catch (error) {
       signal.throwIfAborted();
-      throw toClusterError(error, (text) => maskSecrets(text, this.#access.credentials));
+      throw toClusterError(error, (text) => this.#mask.mask(text));
     }
   }
 

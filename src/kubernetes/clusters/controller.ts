@@ -1,0 +1,101 @@
+// Looks at every cluster, each at its own pace: one that does not answer holds up no other. It commits transitions and keeps only what a restart may forget.
+import type { FleetReader } from '../../fleet/index.ts';
+import { accept, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
+import type { CallOptions, ClusterFacts } from '../cluster-api/cluster-api.ts';
+import { ClusterRefused, ClusterUnreachable } from '../cluster-api/cluster-api.ts';
+import type { ClusterApis } from '../drain/nodes-driver.ts';
+import { CLUSTER } from '../model.ts';
+import { recordObservation, type Observation } from './observe.ts';
+
+export interface ClustersOptions {
+  readonly journal: Journal;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly apis: ClusterApis;
+}
+
+const LOOK_MS = 3000;
+/** So often in a row before a cluster is said to be silent: a lost packet is none. */
+const SILENT_AFTER = 3;
+/** What Muster may do there changes rarely. */
+const FACTS_MS = 10 * 60 * 1000;
+
+interface Watched {
+  failures: number;
+  factsAtMs: number;
+  isLooking: boolean;
+}
+
+export class ClustersController {
+  readonly #options: ClustersOptions;
+  readonly #loop: LeaseHolderLoop;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(options: ClustersOptions) {
+    this.#options = options;
+    this.#loop = new LeaseHolderLoop({
+      ...options,
+      name: 'clusters',
+      reconcile: () => this.reconcile(),
+      intervalMs: () => LOOK_MS,
+      subscribe: () =>
+        options.journal.onCommit(({ applied }) => {
+          if (applied.some(({ kind, before }) => kind === CLUSTER.name && before === undefined)) this.#loop.wake();
+        }),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#loop.run(signal);
+  }
+
+  /** Begins a look at each cluster that none is under way for. */
+  async reconcile(): Promise<void> {
+    const { journal } = this.#options;
+    const names = [...journal.fleet.all(CLUSTER)].map(({ doc }) => doc.name);
+    for (const name of this.#watched.keys()) if (!names.includes(name)) this.#watched.delete(name);
+    await Promise.all(names.map((name) => this.#look(name)));
+  }
+
+  async #look(cluster: string): Promise<void> {
+    const watched = this.#watched.get(cluster) ?? { failures: 0, factsAtMs: 0, isLooking: false };
+    this.#watched.set(cluster, watched);
+    if (watched.isLooking) return;
+    watched.isLooking = true;
+    try {
+      const observation = await this.#observe(cluster, watched);
+      if (observation !== undefined) await this.#commit(cluster, observation);
+    } finally {
+      watched.isLooking = false;
+    }
+  }
+
+  async #observe(cluster: string, watched: Watched): Promise<Observation | undefined> {
+    const { apis, clock } = this.#options;
+    const api = apis.apiOf(cluster);
+    if (api === undefined) return undefined;
+    if ('reason' in api) return { kind: 'silent', text: api.reason.code };
+    const how: CallOptions = { signal: new AbortController().signal };
+    try {
+      const nodes = await api.listNodes(how);
+      const isDue = watched.failures > 0 || clock.nowMs() - watched.factsAtMs >= FACTS_MS;
+      const facts: ClusterFacts | undefined = isDue ? await api.readFacts(how) : undefined;
+      if (isDue) watched.factsAtMs = clock.nowMs();
+      watched.failures = 0;
+      return { kind: 'seen', nodes, ...(facts !== undefined && { facts }) };
+    } catch (error) {
+      if (!(error instanceof ClusterUnreachable) && !(error instanceof ClusterRefused)) throw error;
+      watched.failures += 1;
+      return watched.failures < SILENT_AFTER ? undefined : { kind: 'silent', text: error.message };
+    }
+  }
+
+  async #commit(cluster: string, observation: Observation): Promise<void> {
+    const { journal, clock } = this.#options;
+    if (journal.fence === undefined) return;
+    const observed = { cluster, observation, nowMs: clock.nowMs() };
+    const decide = (fleet: FleetReader) => accept(recordObservation(fleet, observed), null);
+    if (recordObservation(journal.fleet, observed).length === 0) return;
+    await journal.submit({ by: 'clusters', decide });
+  }
+}
