@@ -12,6 +12,7 @@ import {
   simulatedClusterModel,
 } from './cluster-api/simulated/model.ts';
 import { SECRETS } from '../keys/index.ts';
+import { ClustersController } from './clusters/controller.ts';
 import { clusterRoutes } from './clusters/routes.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
@@ -24,6 +25,7 @@ import { KUBERNETES_REASON_CODES } from './reason-codes.ts';
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from './representations.ts';
 import { kubernetesSentences } from './sentences.ts';
 import { CLUSTER_APIS } from './service-keys.ts';
+import { adoptRoute } from './workers/adopt-routes.ts';
 import { workerRoutes } from './workers/routes.ts';
 
 const CLUSTERS_OF_SITE: SiteUse = { what: 'clusters', count: (fleet, site) => fleet.countOf(CLUSTERS_BY_SITE, site) };
@@ -59,6 +61,7 @@ export const kubernetesModule: Module = {
       (runtime) => new RegisteredClusters({ ...runtime.environment, secrets: runtime.get(SECRETS) }),
     ),
   ],
+  controllers: (runtime) => [new ClustersController({ ...runtime.environment, apis: runtime.get(CLUSTER_APIS) })],
   drivers: (runtime) => ({ [NODES_DRIVER]: new NodesDriver(runtime.get(CLUSTER_APIS)) }),
-  routes: () => [...clusterRoutes, ...workerRoutes],
+  routes: (runtime) => [...clusterRoutes, ...workerRoutes, adoptRoute(runtime.get(CLUSTER_APIS))],
 };

@@ -4,6 +4,7 @@
 export const KUBERNETES_REASON_CODES: readonly string[] = [
   'budget-blocks',
   'cluster-refused',
+  'cluster-silent',
   'cluster-unreachable',
   'deadline-passed',
   'drain-blocked',

@@ -38,6 +38,8 @@ export const kubernetesSentences: ReasonSentences = {
     `Another operation has worker ${formatFact(worker)} in hand by now, or it is gone: this one does nothing more with it.`,
   'cluster-unreachable': ({ cluster, text }) =>
     `The API of cluster ${formatFact(cluster)} does not answer${textAfter(text)}. It is tried again.`,
+  'cluster-silent': ({ cluster, text }) =>
+    `The API of cluster ${formatFact(cluster)} does not answer${textAfter(text)}. What its workers run goes on; nothing is drained or removed there until it answers. Look at its control plane, and at the way to it.`,
   'cluster-refused': ({ cluster, node, text }) =>
     `Cluster ${formatFact(cluster)} refuses what was asked for Node ${formatFact(node)}${textAfter(text)}. "muster clusters show ${formatFact(cluster)}" says what Muster may not do there.`,
   'unknown-cluster': ({ cluster }) => `Cluster ${formatFact(cluster)} is not registered any more.`,

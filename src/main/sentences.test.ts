@@ -289,6 +289,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'instance-not-deleted': [{ worker: 'edge.a', instance: 'a', text: 'It is being moved.' }],
   'worker-superseded': [{ worker: 'edge.a' }],
   'cluster-unreachable': [{ cluster: 'edge' }, { cluster: 'edge', text: 'connection refused' }],
+  'cluster-silent': [{ cluster: 'edge', text: 'connection refused' }],
   'cluster-refused': [
     { cluster: 'edge', node: 'a' },
     { cluster: 'edge', node: 'a', text: 'nodes is forbidden' },

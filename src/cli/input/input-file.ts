@@ -16,11 +16,17 @@ const INPUT_BYTES_MAX = 4 * 1024 * 1024;
 
 export async function readInput(terminal: Terminal, path: string): Promise<unknown> {
   const source = path === '-' ? 'Standard input' : path;
-  const text = textIn(source, path === '-' ? await terminal.input(INPUT_BYTES_MAX + 1) : readBytes(path));
+  const text = await readText(terminal, path);
   const { readYaml } = await import('./plain-yaml.ts');
   const read = readYaml(text);
   if (read.kind === 'value') return read.value;
   throw inputFailure({ source, text, ...read });
+}
+
+/** Of a file, or of standard input for `-`. */
+export async function readText(terminal: Terminal, path: string): Promise<string> {
+  const source = path === '-' ? 'Standard input' : path;
+  return textIn(source, path === '-' ? await terminal.input(INPUT_BYTES_MAX + 1) : readBytes(path));
 }
 
 interface UnreadableInput extends YamlProblem {

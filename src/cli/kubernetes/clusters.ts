@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { Cluster } from '../client/representations.ts';
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
+import { readKubeconfig } from './kubeconfig-file.ts';
 import { durationText, relativeTime } from '../output/duration.ts';
 import {
   changedFacts,
@@ -56,7 +57,7 @@ export function clustersCommand(cli: Cli): Command {
     'clusters',
     'Kubernetes clusters whose workers are brought in and taken out',
     listCommand(cli, CLUSTERS, {
-      empty: 'No clusters. Register one with: muster clusters add edge --simulated',
+      empty: 'No clusters. Register one with: muster clusters add edge --kubeconfig edge.conf',
       filters: [
         ['--state <state>', 'only those that are reachable, silent or unknown'],
         ['--site <name>', 'only clusters of this site'],
@@ -70,19 +71,39 @@ export function clustersCommand(cli: Cli): Command {
 }
 
 interface AddOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
   readonly simulated?: true;
   readonly site?: string;
+  readonly project?: string;
 }
 
 function addCluster(cli: Cli): Command {
   const command = new Command('add')
-    .description('Register a cluster')
+    .description('Register a cluster that exists; nothing is changed there')
     .argument('<name>')
-    .requiredOption('--simulated', 'one that is simulated by the control plane itself')
-    .option('--site <name>', 'where it is');
-  addExamples(command, ['a simulated one, to try things out', 'muster clusters add edge --simulated']);
-  return withAction<AddOptions>(cli, command, (session, { args: [name], options }) => {
-    const body = omitUndefined({ name, kind: 'simulated', site: options.site });
-    return createOne(session, CLUSTERS, { body, sentence: (one) => `Cluster ${one.name} is registered.` });
+    .option('--kubeconfig <file>', 'how it is reached; - for standard input. Files that it names are put inside')
+    .option('--context <name>', 'of the kubeconfig; its current one if not said')
+    .option('--simulated', 'one that the control plane simulates, with three nodes and a web service')
+    .option('--site <name>', 'where it is')
+    .option('--project <name>', 'whose it is');
+  addExamples(
+    command,
+    ['one that is there', 'muster clusters add edge --kubeconfig edge.conf'],
+    ['a simulated one, to try things out', 'muster clusters add lab --simulated'],
+  );
+  return withAction<AddOptions>(cli, command, async (session, { args: [name], options }) => {
+    const { kubeconfig: path, context, simulated, site, project } = options;
+    const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path);
+    const content = simulated && { kind: 'simulated', simulated: SIMULATED_CONTENTS };
+    const body = omitUndefined({ name, ...content, kubeconfig, context, site, project });
+    await createOne(session, CLUSTERS, {
+      body,
+      sentence: (one) =>
+        `Cluster ${one.name} is registered. "muster clusters show ${one.name}" says whether it answers, and what Muster may not do there.`,
+    });
+    return undefined;
   });
 }
+
+const SIMULATED_CONTENTS = { nodes: 3, workloads: [{ name: 'web', replicas: 6, minAvailable: 4 }] };

@@ -87,6 +87,7 @@ export function workersCommand(cli: Cli): Command {
     }),
     showCommand(cli, WORKERS),
     listDrains(cli),
+    adoptWorkers(cli),
     drainWorkers(cli, 'drain'),
     drainWorkers(cli, 'remove'),
     returnWorkers(cli),
@@ -103,6 +104,29 @@ function listDrains(cli: Cli): Command {
     }),
     showCommand(cli, REPORTS),
   );
+}
+
+interface AdoptOptions {
+  readonly cluster: string;
+  readonly instance?: string;
+}
+
+function adoptWorkers(cli: Cli): Command {
+  const command = new Command('adopt')
+    .description('Take Nodes that are in a cluster already as workers; nothing is changed there')
+    .argument('<nodes...>', 'the names of the Nodes')
+    .requiredOption('--cluster <name>', 'the cluster that they are of')
+    .option('--instance <name>', 'the instance that the Node runs on, where there is one; for one Node');
+  addExamples(command, ['two Nodes', 'muster workers adopt node-1 node-2 --cluster edge']);
+  return withAction<AdoptOptions>(cli, command, async (session, { args, options: { cluster, instance } }) => {
+    const nodes = args.map((node) => omitUndefined({ node, instance }));
+    const path = `/api/v1/clusters/${encodeURIComponent(cluster)}/workers/adopt`;
+    const adopted = await session.client.write<{ readonly workers: readonly string[] }>('POST', path, {
+      body: { nodes },
+    });
+    await session.reportDone(adopted, `Adopted as workers: ${adopted.workers.join(', ')}.`);
+    return undefined;
+  });
 }
 
 interface DrainOptions extends WaitOptions {

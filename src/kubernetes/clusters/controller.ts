@@ -1,6 +1,6 @@
 // Looks at every cluster, each at its own pace: one that does not answer holds up no other. It commits transitions and keeps only what a restart may forget.
 import type { FleetReader } from '../../fleet/index.ts';
-import { accept, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
+import { accept, isJournalAway, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
 import type { CallOptions, ClusterFacts } from '../cluster-api/cluster-api.ts';
 import { ClusterRefused, ClusterUnreachable } from '../cluster-api/cluster-api.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
@@ -51,10 +51,12 @@ export class ClustersController {
 
   /** Begins a look at each cluster that none is under way for. */
   async reconcile(): Promise<void> {
-    const { journal } = this.#options;
+    const { journal, clock } = this.#options;
     const names = [...journal.fleet.all(CLUSTER)].map(({ doc }) => doc.name);
     for (const name of this.#watched.keys()) if (!names.includes(name)) this.#watched.delete(name);
-    await Promise.all(names.map((name) => this.#look(name)));
+    // A cluster that does not answer in time holds up the looks at no other.
+    const looks = Promise.all(names.map((name) => this.#look(name)));
+    await Promise.race([looks, clock.sleep(LOOK_MS)]);
   }
 
   async #look(cluster: string): Promise<void> {
@@ -65,6 +67,8 @@ export class ClustersController {
     try {
       const observation = await this.#observe(cluster, watched);
       if (observation !== undefined) await this.#commit(cluster, observation);
+    } catch (error) {
+      if (!isJournalAway(error)) this.#options.log.error({ err: error, cluster }, 'looking at a cluster failed');
     } finally {
       watched.isLooking = false;
     }

@@ -1,18 +1,22 @@
 // Registration of clusters.
 import { expect, test } from 'vitest';
-import { createSimulatedCluster, deleteCluster } from './decide.ts';
+import { deleteCluster, registerCluster } from './decide.ts';
 import { EDGE, WorkersWorld } from '../workers-fixture.ts';
 
 const BY = { by: 'ann', nowMs: 1 };
 
 test('a-cluster-is-registered-once, at a site that is there', async () => {
   const world = await WorkersWorld.of([]);
-  await world.commit((fleet) => createSimulatedCluster(fleet, { name: 'north' }, BY));
-  expect(await world.refusal((fleet) => createSimulatedCluster(fleet, { name: 'north' }, BY))).toMatchObject({
+  await world.commit((fleet) => registerCluster(fleet, { name: 'north', kind: 'simulated' }, BY));
+  expect(
+    await world.refusal((fleet) => registerCluster(fleet, { name: 'north', kind: 'simulated' }, BY)),
+  ).toMatchObject({
     code: 'cluster-exists',
     field: '/name',
   });
-  expect(await world.refusal((fleet) => createSimulatedCluster(fleet, { name: 'x', site: 'none' }, BY))).toMatchObject({
+  expect(
+    await world.refusal((fleet) => registerCluster(fleet, { name: 'x', kind: 'simulated', site: 'none' }, BY)),
+  ).toMatchObject({
     code: 'unknown-site',
     field: '/site',
   });

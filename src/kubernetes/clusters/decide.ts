@@ -6,6 +6,7 @@ import { SITE, unknownSite } from '../../sites/index.ts';
 import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKERS_BY_CLUSTER, type Cluster, type DrainPolicy } from '../model.ts';
 import { unknownCluster } from '../workers/decide.ts';
+import { composeContents, removeContents, type SimulatedContents } from '../cluster-api/simulated/contents.ts';
 import { silenceAlarm } from './silence-alarm.ts';
 
 export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
@@ -18,6 +19,8 @@ export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
   readonly drainPolicy?: Partial<DrainPolicy>;
   readonly whenHostLeaves?: Cluster['whenHostLeaves'];
   readonly drainsAtOnce?: number;
+  /** What a simulated cluster has at first. */
+  readonly simulated?: SimulatedContents;
 }
 
 interface ChangeNote {
@@ -26,7 +29,7 @@ interface ChangeNote {
 }
 
 export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, nowMs }: ChangeNote): Decision<unknown> {
-  const { name, kind, site, drainPolicy, ...rest } = spec;
+  const { name, kind, site, drainPolicy, simulated, ...rest } = spec;
   const id = idOf(CLUSTER, name);
   if (fleet.get(CLUSTER, id) !== undefined) return refuse(clusterExists(name));
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return refuse(unknownSite(site, '/site'));
@@ -38,7 +41,7 @@ export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, now
     ...{ state: 'unknown', sinceMs: nowMs, changedBy: by, changedAtMs: nowMs },
     ...(site !== undefined && { site }),
   };
-  return accept([put(CLUSTER, id, doc)], null);
+  return accept([put(CLUSTER, id, doc), ...composeContents(name, simulated, nowMs)], null);
 }
 
 export function deleteCluster(
@@ -49,7 +52,8 @@ export function deleteCluster(
   if (stored === undefined) return refuse(unknownCluster(name));
   const workers = fleet.countOf(WORKERS_BY_CLUSTER, name);
   if (workers > 0) return refuse(clusterInUse(name, workers));
-  return accept([remove(CLUSTER, stored.id), ...clearAlarm(fleet, silenceAlarm(name))], stored);
+  const gone = [remove(CLUSTER, stored.id), ...removeContents(fleet, name), ...clearAlarm(fleet, silenceAlarm(name))];
+  return accept(gone, stored);
 }
 
 function clusterExists(name: string): Refusal {

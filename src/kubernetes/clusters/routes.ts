@@ -1,18 +1,33 @@
-// The HTTP surface of clusters. No decisions here.
-import { Type } from 'typebox';
+// The HTTP surface of clusters. No decisions here: a kubeconfig is read and sealed before the decision, which then only stores what it says.
+import { Type, type Static } from 'typebox';
 import {
-  createRoute,
   deleteRoute,
   ID,
   readRoutes,
+  refusalAnswer,
+  renderCommitted,
   strictObject,
+  write,
   type Listing,
   type Resource,
   type Route,
+  type RouteContext,
 } from '../../access/index.ts';
-import { CLUSTER_KINDS, CLUSTER_STATES, CLUSTERS_BY_SITE, DNS_LABEL, type Cluster } from '../model.ts';
+import type { Refusal } from '../../fleet/index.ts';
+import { PROJECT } from '../../network/index.ts';
+import {
+  CLUSTER,
+  CLUSTER_KINDS,
+  CLUSTER_SCHEMA,
+  CLUSTER_STATES,
+  CLUSTERS_BY_SITE,
+  DNS_LABEL,
+  DRAIN_POLICY_SCHEMA,
+  type Cluster,
+} from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
-import { createSimulatedCluster, deleteCluster } from './decide.ts';
+import { deleteCluster, registerCluster, type ClusterSpec } from './decide.ts';
+import { parseKubeconfig } from './kubeconfig.ts';
 
 const CLUSTERS: Resource<'cluster', Cluster> = {
   path: '/api/v1/clusters',
@@ -32,16 +47,83 @@ const LISTING: Listing<'cluster', Cluster> = {
   sorts: { name: (doc) => doc.name, state: (doc) => doc.state },
 };
 
-const Spec = strictObject({ name: DNS_LABEL, kind: Type.Enum(['simulated']), site: Type.Optional(ID) });
+const { joinEndpoint, whenHostLeaves, drainsAtOnce } = CLUSTER_SCHEMA.properties;
+const { deadlineMs, evictBare, keepEmptyDir } = DRAIN_POLICY_SCHEMA.properties;
+
+const KUBECONFIG_MAX = 200_000;
+
+const SIMULATED = strictObject({
+  nodes: Type.Integer({ minimum: 0, maximum: 100, description: 'named node-1, node-2, …' }),
+  workloads: Type.Optional(
+    Type.Array(
+      strictObject({
+        name: DNS_LABEL,
+        replicas: Type.Integer({ minimum: 0, maximum: 1000 }),
+        minAvailable: Type.Optional(
+          Type.Integer({ minimum: 0, description: 'the least that its budget leaves ready' }),
+        ),
+      }),
+      { maxItems: 20 },
+    ),
+  ),
+});
+
+const Spec = strictObject({
+  name: DNS_LABEL,
+  kind: Type.Optional(Type.Enum(CLUSTER_KINDS, { description: 'api unless said' })),
+  kubeconfig: Type.Optional(
+    Type.String({
+      maxLength: KUBECONFIG_MAX,
+      description: 'as text, with everything inside; its secrets are kept sealed',
+    }),
+  ),
+  context: Type.Optional(
+    Type.String({ maxLength: 500, description: 'of the kubeconfig; its current one unless said' }),
+  ),
+  simulated: Type.Optional(SIMULATED),
+  site: Type.Optional(ID),
+  project: Type.Optional(PROJECT),
+  joinEndpoint,
+  drainPolicy: Type.Optional(
+    strictObject({
+      deadlineMs: Type.Optional(deadlineMs),
+      evictBare: Type.Optional(evictBare),
+      keepEmptyDir: Type.Optional(keepEmptyDir),
+    }),
+  ),
+  whenHostLeaves: Type.Optional(whenHostLeaves),
+  drainsAtOnce: Type.Optional(drainsAtOnce),
+});
 
 export const clusterRoutes: readonly Route[] = [
   ...readRoutes(CLUSTERS, { listing: LISTING, scope: 'site' }),
-  createRoute(CLUSTERS, {
-    about: 'Register a cluster',
+  write({
+    method: 'POST',
+    path: CLUSTERS.path,
+    tag: CLUSTERS.plural,
+    about: 'Register a cluster that exists; nothing is changed there',
     access: 'operator',
     scope: 'fleet',
+    asksForNames: true,
     body: Spec,
-    decide: createSimulatedCluster,
+    answers: { 201: { about: 'the cluster', schema: CLUSTER_REPRESENTATION.schema } },
+    handle: ({ body, caller }, world) => {
+      const spec = composeSpec(body, world);
+      if ('code' in spec) return refusalAnswer(spec);
+      const change = { by: caller.name, nowMs: world.clock.nowMs() };
+      const { name } = body;
+      return {
+        creates: { representation: CLUSTER_REPRESENTATION, names: [name], fieldOf: () => '/name' },
+        why: `register cluster ${name}`,
+        decide: (fleet) => registerCluster(fleet, spec, change),
+        answer: (_, after) =>
+          renderCommitted(CLUSTER_REPRESENTATION, after, {
+            id: name,
+            status: 201,
+            location: `${CLUSTERS.path}/${name}`,
+          }),
+      };
+    },
   }),
   deleteRoute(CLUSTERS, {
     about: 'Forget a cluster that has no workers; nothing is done there',
@@ -50,3 +132,33 @@ export const clusterRoutes: readonly Route[] = [
     decide: deleteCluster,
   }),
 ];
+
+function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'seal'>): ClusterSpec | Refusal {
+  const { kind = 'api', kubeconfig, context, ...rest } = body;
+  if (kind === 'simulated') return kubeconfig === undefined ? { ...rest, kind } : refuseKubeconfig();
+  if (rest.simulated !== undefined) return refuseSimulated();
+  if (kubeconfig === undefined) return requireKubeconfig();
+  const access = parseKubeconfig(kubeconfig, context);
+  if ('code' in access) return access;
+  const { credentials, ...place } = access;
+  if (credentials === undefined) return { ...rest, ...place, kind };
+  const sealed = seal({ kind: CLUSTER.name, id: body.name }, JSON.stringify(credentials));
+  return 'refusal' in sealed ? sealed.refusal : { ...rest, ...place, kind, credentials: sealed.sealed };
+}
+
+function requireKubeconfig(): Refusal {
+  const message =
+    'A cluster is registered by its kubeconfig. Give one, with everything inside, or say that the cluster is simulated.';
+  return { kind: 'invalid', code: 'kubeconfig-required', message, field: '/kubeconfig' };
+}
+
+function refuseSimulated(): Refusal {
+  const message =
+    'What a simulated cluster has is no part of a real one. Leave it out, or say that the cluster is simulated.';
+  return { kind: 'invalid', code: 'cluster-not-simulated', message, field: '/simulated' };
+}
+
+function refuseKubeconfig(): Refusal {
+  const message = 'A simulated cluster is reached without a kubeconfig. Leave it out.';
+  return { kind: 'invalid', code: 'kubeconfig-unused', message, field: '/kubeconfig' };
+}

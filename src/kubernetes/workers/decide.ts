@@ -168,7 +168,7 @@ function unknownWorker(cluster: string, node: string): Refusal {
   return { kind: 'not-found', code: 'unknown-worker', message, facts: { cluster, worker: node } };
 }
 
-function denyTwice(worker: string): Refusal {
+export function denyTwice(worker: string): Refusal {
   const message = `Worker "${worker}" is named more than once. Name each worker once.`;
   return { kind: 'invalid', code: 'duplicate-worker', message, facts: { worker } };
 }

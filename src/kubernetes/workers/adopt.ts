@@ -1,0 +1,98 @@
+// Decides on the adoption of Nodes that are in a cluster already: from then on they are workers, which Muster drains and removes. The Nodes were read before, by whoever
+// asks; nothing is changed in the cluster.
+import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { INSTANCE } from '../../instances/index.ts';
+import type { ClusterNode } from '../cluster-api/cluster-api.ts';
+import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Worker } from '../model.ts';
+import { denyTwice, unknownCluster } from './decide.ts';
+
+export interface AdoptedNode {
+  readonly node: string;
+  /** The instance that it runs on, where Muster has it. */
+  readonly instance?: string;
+}
+
+export interface AdoptNodes {
+  readonly cluster: string;
+  readonly nodes: readonly AdoptedNode[];
+  /** What the cluster shows of them, by name. */
+  readonly seen: ReadonlyMap<string, ClusterNode>;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<readonly string[]> {
+  const { cluster, nodes, seen, by, nowMs } = command;
+  if (fleet.get(CLUSTER, idOf(CLUSTER, cluster)) === undefined) return refuse(unknownCluster(cluster));
+  const names = nodes.map(({ node }) => node);
+  const twice = names.find((name, nth) => names.indexOf(name) !== nth);
+  if (twice !== undefined) return refuse(denyTwice(twice));
+  const workers: { readonly id: string; readonly doc: Worker }[] = [];
+  for (const adopted of nodes) {
+    const node = seen.get(adopted.node);
+    const denied = denyNode(fleet, { cluster, adopted, node });
+    if (denied !== undefined) return refuse(denied);
+    if (node === undefined) continue;
+    workers.push({ id: `${cluster}.${adopted.node}`, doc: composeWorker(cluster, { adopted, node }, { by, nowMs }) });
+  }
+  return accept(
+    workers.map(({ id, doc }) => put(WORKER, idOf(WORKER, id), doc)),
+    workers.map(({ id }) => id),
+  );
+}
+
+interface NamedNode {
+  readonly cluster: string;
+  readonly adopted: AdoptedNode;
+  readonly node: ClusterNode | undefined;
+}
+
+function denyNode(fleet: FleetReader, { cluster, adopted, node }: NamedNode): Refusal | undefined {
+  const { node: name, instance } = adopted;
+  if (fleet.get(WORKER, idOf(WORKER, `${cluster}.${name}`)) !== undefined) return workerExists(cluster, name);
+  if (node === undefined) return unknownNode(cluster, name);
+  if (node.isControlPlane) return denyControlPlane(name);
+  if (instance === undefined) return undefined;
+  if (fleet.get(INSTANCE, idOf(INSTANCE, instance)) === undefined) return unknownInstance(instance);
+  const [worker] = fleet.find(WORKERS_BY_INSTANCE, instance);
+  return worker === undefined ? undefined : denySecondWorker(instance, worker.id);
+}
+
+function composeWorker(
+  cluster: string,
+  { adopted, node }: { readonly adopted: AdoptedNode; readonly node: ClusterNode },
+  { by, nowMs }: Pick<AdoptNodes, 'by' | 'nowMs'>,
+): Worker {
+  return {
+    ...{ cluster, node: adopted.node, nodeUid: node.uid, isAdopted: true },
+    ...(adopted.instance !== undefined && { instance: adopted.instance }),
+    ...{ state: 'in-service', stateSinceMs: nowMs, readiness: node.readiness, readinessSinceMs: nowMs },
+    ...{ createdAtMs: nowMs, changedBy: by, changedAtMs: nowMs },
+  };
+}
+
+function workerExists(cluster: string, node: string): Refusal {
+  const message = `Node "${node}" of cluster "${cluster}" is a worker already. Look at it with "muster workers show ${cluster}.${node}".`;
+  return { kind: 'conflict', code: 'worker-exists', message, facts: { cluster, worker: node } };
+}
+
+function unknownNode(cluster: string, node: string): Refusal {
+  const message = `Cluster "${cluster}" has no Node "${node}". Names are those that "kubectl get nodes" lists.`;
+  return { kind: 'invalid', code: 'unknown-node', message, facts: { cluster, node } };
+}
+
+function denyControlPlane(node: string): Refusal {
+  const message = `Node "${node}" is of the control plane: such nodes are not drained or removed here. Name workers only.`;
+  return { kind: 'invalid', code: 'control-plane-node', message, facts: { node } };
+}
+
+function unknownInstance(instance: string): Refusal {
+  const message = `There is no instance "${instance}". List them with "muster instances list".`;
+  return { kind: 'invalid', code: 'unknown-instance', message, facts: { instance } };
+}
+
+function denySecondWorker(instance: string, worker: string): Refusal {
+  const message = `Instance "${instance}" is worker "${worker}" already. Name the instance that this Node runs on.`;
+  return { kind: 'conflict', code: 'instance-is-worker', message, facts: { instance, worker } };
+}
