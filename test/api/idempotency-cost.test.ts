@@ -43,6 +43,7 @@ const REFUSED_HERE: readonly string[] = [
   'POST /api/v1/managers/rebalance',
   'POST /api/v1/nodes/:id/actions',
   'POST /api/v1/reservations',
+  'POST /api/v1/sealing-keys/reseal',
 ];
 
 const LEFT = hostChange('central-2', {

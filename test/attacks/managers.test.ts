@@ -135,7 +135,7 @@ describe('what is not its own', () => {
   });
 
   test('what a build of the control plane asks for, only managers ask for', async () => {
-    await expectRefused(() => plane.reserve({ instance_uuid: 'i2', build: 'op-1.i2' }), 403, 'build-of-manager');
+    await expectRefused(() => plane.reserve({ instance_uuid: 'i2', build: 'op-1.i2' }), 422, 'build-of-manager');
     await expectRefused(
       () => send('POST', '/reservations', { instance_uuid: 'i2', manager: 'm1', build: 'op-1.i2' }),
       409,

@@ -23,7 +23,7 @@ export function requestDiffers(instance: string): Refusal {
 /** Its flavor says what the node of a build has to be: the manager that has the task asks for that. */
 export function buildOfManager(build: string): Refusal {
   const message = `"${build}" is a build of the control plane: only the manager that it was given to asks for its node. Leave "build" out.`;
-  return { kind: 'forbidden', code: 'build-of-manager', message, field: '/build', facts: { build } };
+  return { kind: 'invalid', code: 'build-of-manager', message, field: '/build', facts: { build } };
 }
 
 export function managerNotRegistered(manager: string): Refusal {

@@ -150,7 +150,7 @@ function decodeField(value: unknown): string | undefined {
 }
 
 function refuseForm(why = 'it is neither YAML nor JSON with contexts, clusters and users'): Refusal {
-  const message = `This is no kubeconfig that can be used: ${why}.`;
+  const message = `This is no kubeconfig that can be used: ${why}. Give what "kubectl config view --minify --flatten --raw" writes.`;
   return { kind: 'invalid', code: 'kubeconfig-malformed', message, field: FIELD };
 }
 
@@ -158,6 +158,6 @@ function refuseContext(name: string | undefined, { contexts }: Kubeconfig): Refu
   const SHOWN_MAX = 10;
   const names = contexts.slice(0, SHOWN_MAX).map((one) => `"${one.name}"`);
   const known = names.length === 0 ? 'it has none' : `it has ${names.join(', ')}`;
-  const message = `The kubeconfig has no context "${name ?? ''}": ${known}.`;
+  const message = `The kubeconfig has no context "${name ?? ''}": ${known}. Name one of those.`;
   return { kind: 'invalid', code: 'unknown-context', message, field: '/context' };
 }

@@ -78,7 +78,7 @@ function workerExists(cluster: string, node: string): Refusal {
 }
 
 function unknownNode(cluster: string, node: string): Refusal {
-  const message = `Cluster "${cluster}" has no Node "${node}". Names are those that "kubectl get nodes" lists.`;
+  const message = `Cluster "${cluster}" has no Node "${node}". Name it as "kubectl get nodes" does.`;
   return { kind: 'invalid', code: 'unknown-node', message, facts: { cluster, node } };
 }
 
