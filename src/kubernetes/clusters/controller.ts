@@ -1,8 +1,7 @@
 // Looks at every cluster, each at its own pace: one that does not answer holds up no other. It commits transitions and keeps only what a restart may forget.
 import type { FleetReader } from '../../fleet/index.ts';
 import { accept, isJournalAway, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
-import type { CallOptions, ClusterFacts } from '../cluster-api/cluster-api.ts';
-import { ClusterRefused, ClusterUnreachable } from '../cluster-api/cluster-api.ts';
+import { ClusterRefused, ClusterUnreachable, type CallOptions, type ClusterFacts } from '../cluster-api/cluster-api.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { CLUSTER } from '../model.ts';
 import { recordObservation, type Observation } from './observe.ts';

@@ -1,6 +1,7 @@
 // A connection to the API of one cluster through the official client, which is loaded when the first cluster is used. Each call has a limit of its own, and ends with
 // its signal.
 import type { ApiType, Configuration, ConfigurationOptions, ObservableMiddleware } from '@kubernetes/client-node';
+import type * as kubernetes from '@kubernetes/client-node';
 import type { CallOptions } from '../cluster-api.ts';
 import type { SecretMask } from '../../../access/index.ts';
 import { maskOf, type ClusterAccess } from './access.ts';
@@ -9,8 +10,8 @@ import { statusOf, toClusterError, type ApiStatus } from './errors.ts';
 /** An API that is well answers in less; one that is not is asked again. */
 const CALL_MAX_MS = 15_000;
 
-type Client = typeof import('@kubernetes/client-node');
-export type RequestOptions = ConfigurationOptions<ObservableMiddleware>;
+type Client = typeof kubernetes;
+export type RequestOptions = ConfigurationOptions;
 
 export class ClusterConnection {
   readonly client: Client;

@@ -4,7 +4,7 @@ import type { ApiStatus } from './errors.ts';
 const PAGE_SIZE = 500;
 /** A list that expires so often is never read whole. */
 const RESTARTS_MAX = 3;
-export const EXPIRED = 410;
+const EXPIRED = 410;
 
 export interface Page<T> {
   readonly items: readonly T[];
