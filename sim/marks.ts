@@ -125,7 +125,6 @@ export const BAREMETAL_MARKS: readonly string[] = [
   'claim-under-older-epoch',
   'manager-drained',
   'manager-fenced-lease-over',
-  'manager-fenced-node-gone',
   'manager-fenced-older-epoch',
   'manager-fenced-other-instance',
   'manager-fenced-other-manager',
@@ -149,6 +148,7 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
     'seldom: whoever brings connections is mostly faster. src/agent/node/switch/conntrack-sync.test.ts',
   'move-arrives-unplugged':
     'needs a back end that refuses to plug after the switch-over: src/instances/degraded/degraded.test.ts',
+  'manager-fenced-node-gone': 'seldom: a call for a node that was removed since. src/baremetal/managers/right.test.ts',
   'manager-fenced-not-registered':
     'seldom: a manager that is forgotten while a call of it is on its way. src/baremetal/managers/right.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/preview/plan-slices.test.ts',
