@@ -74,6 +74,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   Subnet: 'GET /api/v1/subnets/{id}',
   Token: 'POST /api/v1/tokens',
   TransportZone: 'GET /api/v1/transport-zones/{id}',
+  WorkerPreview: 'POST /api/v1/clusters/{id}/workers/preview',
   Worker: 'GET /api/v1/workers/{id}',
 };
 

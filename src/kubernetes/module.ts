@@ -26,6 +26,7 @@ import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTAT
 import { kubernetesSentences } from './sentences.ts';
 import { CLUSTER_APIS } from './service-keys.ts';
 import { adoptRoute } from './workers/adopt-routes.ts';
+import { previewRoute } from './workers/preview-routes.ts';
 import { workerRoutes } from './workers/routes.ts';
 
 const CLUSTERS_OF_SITE: SiteUse = { what: 'clusters', count: (fleet, site) => fleet.countOf(CLUSTERS_BY_SITE, site) };
@@ -63,5 +64,10 @@ export const kubernetesModule: Module = {
   ],
   controllers: (runtime) => [new ClustersController({ ...runtime.environment, apis: runtime.get(CLUSTER_APIS) })],
   drivers: (runtime) => ({ [NODES_DRIVER]: new NodesDriver(runtime.get(CLUSTER_APIS)) }),
-  routes: (runtime) => [...clusterRoutes, ...workerRoutes, adoptRoute(runtime.get(CLUSTER_APIS))],
+  routes: (runtime) => [
+    ...clusterRoutes,
+    ...workerRoutes,
+    adoptRoute(runtime.get(CLUSTER_APIS)),
+    previewRoute(runtime.get(CLUSTER_APIS)),
+  ],
 };

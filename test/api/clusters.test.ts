@@ -59,4 +59,9 @@ test('a-simulated-one-has-what-was-asked-for', async () => {
   expect((await post('/api/v1/clusters', { name: 'lab', kind: 'simulated', simulated })).status).toBe(201);
   const adopted = await post('/api/v1/clusters/lab/workers/adopt', { nodes: [{ node: 'node-1' }, { node: 'node-2' }] });
   expect(adopted).toMatchObject({ status: 201, said: { workers: ['lab.node-1', 'lab.node-2'] } });
+  const preview = await post('/api/v1/clusters/lab/workers/preview', { workers: ['node-1'] });
+  expect(preview.said).toMatchObject({
+    items: [{ worker: 'lab.node-1', isBlocked: false, pods: [{ pod: 'web-0' }, {}] }],
+  });
+  expect(await post('/api/v1/clusters/lab/workers/preview', {})).toMatchObject({ said: { code: 'workers-or-count' } });
 });

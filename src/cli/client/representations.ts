@@ -1170,6 +1170,24 @@ export interface TransportZone {
   readonly changedAtMs: number;
 }
 
+/** POST /api/v1/clusters/{id}/workers/preview */
+export interface WorkerPreview {
+  readonly worker: string;
+  readonly node: string;
+  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing';
+  readonly isUnschedulable: boolean;
+  readonly isBlocked: boolean;
+  readonly pods: readonly {
+    readonly namespace: string;
+    readonly pod: string;
+    readonly fate: 'evict' | 'terminating' | 'stays' | 'later' | 'never';
+    readonly why?: string;
+    readonly budget?: string;
+    readonly losesEmptyDir?: true;
+    readonly graceSeconds?: number;
+  }[];
+}
+
 /** GET /api/v1/workers/{id} */
 export interface Worker {
   readonly id: string;

@@ -1,12 +1,13 @@
 // muster workers: the Nodes of Kubernetes clusters that Muster brings in and takes out, and what drains of them are doing.
 import { Command } from 'commander';
-import type { DrainReport, Worker } from '../client/representations.ts';
+import type { DrainReport, Worker, WorkerPreview } from '../client/representations.ts';
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
 import { changedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
+import type { Column } from '../output/table.ts';
 import type { Facts, Session } from '../session.ts';
 
 const WORKERS: ResourceSpec<Worker> = {
@@ -88,6 +89,7 @@ export function workersCommand(cli: Cli): Command {
     showCommand(cli, WORKERS),
     listDrains(cli),
     adoptWorkers(cli),
+    previewWorkers(cli),
     drainWorkers(cli, 'drain'),
     drainWorkers(cli, 'remove'),
     returnWorkers(cli),
@@ -143,10 +145,60 @@ const DESCRIPTIONS = {
   remove: 'Drain workers, then take their Nodes and their instances away',
 };
 
+interface PreviewRow {
+  readonly preview: WorkerPreview;
+  readonly pod?: WorkerPreview['pods'][number];
+}
+
+function previewWorkers(cli: Cli): Command {
+  const command = new Command('preview')
+    .description('Show what a drain would do with every pod; nothing is changed')
+    .argument('[nodes...]', 'the names of their Nodes');
+  addDrainOptions(command);
+  addExamples(command, ['before a drain', 'muster workers preview worker-1 --cluster edge']);
+  return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
+    const path = `/api/v1/clusters/${encodeURIComponent(options.cluster)}/workers/preview`;
+    const previews = await session.client.write<{ readonly items: readonly WorkerPreview[] }>('POST', path, {
+      body: drainBody(args, options),
+    });
+    const rows = previews.items.flatMap((preview): PreviewRow[] =>
+      preview.pods.length === 0 ? [{ preview }] : preview.pods.map((pod) => ({ preview, pod })),
+    );
+    if (session.output === 'table') await session.writeList(rows, PREVIEW_COLUMNS, 'No workers.');
+    else await session.writeValue(previews.items);
+    return undefined;
+  });
+}
+
+const FATES: Readonly<Record<WorkerPreview['pods'][number]['fate'], string>> = {
+  evict: 'evicted',
+  terminating: 'terminating already',
+  stays: 'stays',
+  later: 'evicted when its budget allows it',
+  never: 'BLOCKS the drain',
+};
+
+const PREVIEW_COLUMNS: readonly Column<PreviewRow>[] = [
+  { title: 'worker', of: ({ preview }) => preview.worker, colour: 'bold' },
+  { title: 'pod', of: ({ pod }) => (pod === undefined ? '(none)' : `${pod.namespace}/${pod.pod}`) },
+  { title: 'what becomes of it', of: ({ pod }) => pod && FATES[pod.fate] },
+  { title: 'why', of: ({ pod }) => [pod?.why, pod?.budget].filter((one) => one !== undefined).join(', ') || undefined },
+  { title: 'note', of: ({ pod }) => (pod?.losesEmptyDir === true ? 'its emptyDir is lost' : undefined) },
+];
+
 function drainWorkers(cli: Cli, verb: 'drain' | 'remove'): Command {
-  const command = new Command(verb)
-    .description(DESCRIPTIONS[verb])
-    .argument('[nodes...]', 'the names of their Nodes')
+  const command = new Command(verb).description(DESCRIPTIONS[verb]).argument('[nodes...]', 'the names of their Nodes');
+  addDrainOptions(command).option('--reason <text>', 'why, for the history');
+  withWait(command);
+  addExamples(command, [`two of them, and wait`, `muster workers ${verb} worker-1 worker-2 --cluster edge --wait`]);
+  return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
+    const body = { ...drainBody(args, options), ...omitUndefined({ reason: options.reason }) };
+    return startWork(session, { cluster: options.cluster, verb, body }, options);
+  });
+}
+
+function addDrainOptions(command: Command): Command {
+  return command
     .requiredOption('--cluster <name>', 'the cluster that they are of')
     .option('--count <n>', 'in place of names: unhealthy ones first, then the newest', wholeNumber)
     .option(
@@ -155,16 +207,13 @@ function drainWorkers(cli: Cli, verb: 'drain' | 'remove'): Command {
       parseDuration,
     )
     .option('--evict-bare', 'evict pods that nothing makes again: they are lost')
-    .option('--keep-empty-dir', 'let pods with data in an emptyDir block the drain')
-    .option('--reason <text>', 'why, for the history');
-  withWait(command);
-  addExamples(command, [`two of them, and wait`, `muster workers ${verb} worker-1 worker-2 --cluster edge --wait`]);
-  return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
-    const { cluster, count, deadline, evictBare, keepEmptyDir, reason } = options;
-    const workers = args.length > 0 ? args : undefined;
-    const body = omitUndefined({ workers, count, deadlineMs: deadline, evictBare, keepEmptyDir, reason });
-    return startWork(session, { cluster, verb, body }, options);
-  });
+    .option('--keep-empty-dir', 'let pods with data in an emptyDir block the drain');
+}
+
+function drainBody(args: readonly string[], options: DrainOptions): object {
+  const { count, deadline, evictBare, keepEmptyDir } = options;
+  const workers = args.length > 0 ? args : undefined;
+  return omitUndefined({ workers, count, deadlineMs: deadline, evictBare, keepEmptyDir });
 }
 
 function returnWorkers(cli: Cli): Command {

@@ -11,8 +11,8 @@ import {
   strictObject,
   type Route,
 } from '../../access/index.ts';
-import type { Refusal } from '../../fleet/index.ts';
-import { ClusterRefused, ClusterUnreachable, type ClusterApi, type ClusterNode } from '../cluster-api/cluster-api.ts';
+import type { ClusterApi, ClusterNode } from '../cluster-api/cluster-api.ts';
+import { readCluster } from '../cluster-api/read-cluster.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { DNS_LABEL } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
@@ -39,9 +39,9 @@ export function adoptRoute(apis: ClusterApis): Route {
       const { fleet } = world.journal;
       if (findVisible(fleet, CLUSTER_REPRESENTATION, { caller, id }) === undefined)
         return refusalAnswer(noSuch('cluster', id, caller));
-      const seen = await readNodes(apis, id);
-      if ('code' in seen) return refusalAnswer(seen);
-      const command = { cluster: id, nodes: body.nodes, seen, by: caller.name, nowMs: world.clock.nowMs() };
+      const found = await readCluster(apis, id, listByName);
+      if ('code' in found) return refusalAnswer(found);
+      const command = { cluster: id, nodes: body.nodes, seen: found.seen, by: caller.name, nowMs: world.clock.nowMs() };
       const outcome = await world.submit(authority, {
         why: `adopt workers of cluster ${id}`,
         decide: (now) => adoptNodes(now, command),
@@ -51,23 +51,7 @@ export function adoptRoute(apis: ClusterApis): Route {
   });
 }
 
-async function readNodes(apis: ClusterApis, cluster: string): Promise<Map<string, ClusterNode> | Refusal> {
-  const api = apis.apiOf(cluster);
-  if (api === undefined || 'reason' in api) return unreachable(cluster, api?.reason.code ?? 'not registered');
-  try {
-    return await listByName(api);
-  } catch (error) {
-    if (!(error instanceof ClusterUnreachable) && !(error instanceof ClusterRefused)) throw error;
-    return unreachable(cluster, error.message);
-  }
-}
-
 async function listByName(api: ClusterApi): Promise<Map<string, ClusterNode>> {
   const nodes = await api.listNodes({ signal: new AbortController().signal });
   return new Map(nodes.map((node) => [node.name, node]));
-}
-
-function unreachable(cluster: string, text: string): Refusal {
-  const message = `The Nodes of cluster "${cluster}" cannot be read: ${text.replace(/[.\s]+$/, '')}. Nothing was changed. "muster clusters show ${cluster}" says since when.`;
-  return { kind: 'unavailable', code: 'cluster-unreachable', message, facts: { cluster } };
 }

@@ -95,6 +95,17 @@ export function returnWorkers(
   return accept(changes, { operation, workers: workers.map(({ id }) => id) });
 }
 
+/** The workers that a drain with this request would be about, and its policy. */
+export function chooseForDrain(
+  fleet: FleetReader,
+  { cluster: name, workers: wanted, policy }: Pick<DrainRequest, 'cluster' | 'workers' | 'policy'>,
+): { readonly workers: readonly StoredWorker[]; readonly policy: DrainPolicy } | Refusal {
+  const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
+  if (cluster === undefined) return unknownCluster(name);
+  const workers = chooseWorkers(fleet, name, wanted);
+  return 'code' in workers ? workers : { workers, policy: { ...cluster.drainPolicy, ...policy } };
+}
+
 interface FoundWorkers {
   readonly workers: readonly StoredWorker[];
   readonly cluster: Cluster;

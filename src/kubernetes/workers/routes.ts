@@ -16,8 +16,6 @@ import { idOf, type FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import {
-  DNS_LABEL,
-  DRAIN_POLICY_SCHEMA,
   READINESS,
   WORKER_STATES,
   WORKERS_BY_CLUSTER,
@@ -26,15 +24,8 @@ import {
   type Worker,
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
-import {
-  drainWorkers,
-  removeWorkers,
-  returnWorkers,
-  WORKERS_AT_ONCE_MAX,
-  type ChosenWorkers,
-  type DrainRequest,
-  type WorkersAnswer,
-} from './decide.ts';
+import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
+import { chosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
 
 const TAG = 'workers';
 
@@ -59,29 +50,8 @@ const REPORTS: Listing<'drain-report', DrainReport> = {
   sorts: { left: (doc) => doc.left },
 };
 
-const WORKERS = Type.Array(DNS_LABEL, { minItems: 1, maxItems: WORKERS_AT_ONCE_MAX });
-const REASON = Type.Optional(Type.String({ minLength: 1, maxLength: 500 }));
-
-const { deadlineMs, evictBare, keepEmptyDir } = DRAIN_POLICY_SCHEMA.properties;
-const POLICY = {
-  deadlineMs: Type.Optional(deadlineMs),
-  evictBare: Type.Optional(evictBare),
-  keepEmptyDir: Type.Optional(keepEmptyDir),
-};
-
-/** Either `workers` or `count`; what is left out of the policy is as the cluster has it. */
-const DrainBody = strictObject({
-  workers: Type.Optional(WORKERS),
-  count: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: WORKERS_AT_ONCE_MAX,
-      description: 'in place of names: unhealthy ones first, then the newest',
-    }),
-  ),
-  ...POLICY,
-  reason: REASON,
-});
+/** What is left out of the policy is as the cluster has it. */
+const DrainBody = strictObject({ ...WORKERS_FIELDS, ...POLICY_FIELDS, reason: REASON });
 const ReturnBody = strictObject({ workers: WORKERS, reason: REASON });
 
 const Accepted = strictObject({ operation: Type.String(), workers: Type.Array(Type.String()) });
@@ -158,11 +128,6 @@ function returnRoute(): Route {
 function requestOf({ params, caller }: Call<{ readonly id: string }>, { clock, ids }: RouteContext) {
   const operation = idOf(OPERATION, ids.next('op'));
   return { cluster: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
-}
-
-/** Neither or both is for the decision to refuse. */
-function chosenWorkers(nodes: readonly string[] | undefined, count: number | undefined): ChosenWorkers {
-  return { ...(nodes !== undefined && { nodes }), ...(count !== undefined && { count }) };
 }
 
 function acceptedAnswer(accepted: WorkersAnswer) {

@@ -1,0 +1,24 @@
+// A read of a cluster for a request: an API that does not answer is a refusal, which may be repeated.
+import type { Refusal } from '../../fleet/index.ts';
+import type { ClusterApis } from '../drain/nodes-driver.ts';
+import { ClusterRefused, ClusterUnreachable, type ClusterApi } from './cluster-api.ts';
+
+export async function readCluster<T>(
+  apis: ClusterApis,
+  cluster: string,
+  look: (api: ClusterApi) => Promise<T>,
+): Promise<{ readonly seen: T } | Refusal> {
+  const api = apis.apiOf(cluster);
+  if (api === undefined || 'reason' in api) return unreachable(cluster, api?.reason.code ?? 'it is not registered');
+  try {
+    return { seen: await look(api) };
+  } catch (error) {
+    if (!(error instanceof ClusterUnreachable) && !(error instanceof ClusterRefused)) throw error;
+    return unreachable(cluster, error.message);
+  }
+}
+
+function unreachable(cluster: string, text: string): Refusal {
+  const message = `Cluster "${cluster}" cannot be read: ${text.replace(/[.\s]+$/, '')}. Nothing was changed. "muster clusters show ${cluster}" says since when.`;
+  return { kind: 'unavailable', code: 'cluster-unreachable', message, facts: { cluster } };
+}
