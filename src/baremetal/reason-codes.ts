@@ -5,6 +5,7 @@ export const BAREMETAL_REASON_CODES: readonly string[] = [
   'allocations-missing',
   'claim-given-back',
   'claimed-by-other',
+  'clean-failed',
   'clean-retried',
   'connect-failed',
   'deploy-failed',

@@ -15,6 +15,13 @@ function reasonCodesIn(source: string): string[] {
   );
 }
 
+/** A code that is made at run time or has a fallback can be one that nothing declares: a table of codes is typed over its keys instead. */
+function fallbackCodesIn(source: string): string[] {
+  return [...source.matchAll(/\bcode: (?:[^,'`\n{}]*\?\?|`)[^,\n]*/g)].flatMap(({ 0: text, index }) =>
+    OTHER_FIELDS.test(objectAround(source, index)) ? [] : [text],
+  );
+}
+
 /** The text of the innermost object literal around this place, without the objects within it. */
 function objectAround(source: string, index: number): string {
   const head = textUpTo(source.slice(0, index).split('').reverse(), '}', '{').reverse();
@@ -49,6 +56,20 @@ test('every-reason-code-in-the-source-is-declared-by-its-module', () => {
   const codes = SOURCES.flatMap(({ path, text }) => reasonCodesIn(text).map((code) => ({ path, code })));
   expect(codes.length).toBeGreaterThan(90);
   expect(codes.filter(({ path, code }) => !isDeclared(path, code))).toEqual([]);
+});
+
+test('no-reason-code-has-a-fallback-or-is-composed', () => {
+  const found = SOURCES.flatMap(({ path, text }) => fallbackCodesIn(text).map((code) => `${path}: ${code}`));
+  expect(found).toEqual([]);
+});
+
+test.each<[string, string, string[]]>([
+  ['a-table-with-a-fallback', "wait(item, { code: WAITS[step] ?? 'late', host })", ["code: WAITS[step] ?? 'late'"]],
+  ['a-template', 'wait(item, { code: `late-${step}`, host })', ['code: `late-${step}`']],
+  ['a-typed-table', 'wait(item, { code: WAITS[step], host })', []],
+  ['a-fault-with-its-own-text', '{ code: here?.fault ?? why.code, message }', []],
+])('a-reason-code-without-a-declaration-is-found: %s', (_, source, codes) => {
+  expect(fallbackCodesIn(source)).toEqual(codes);
 });
 
 test('every-declared-reason-code-is-given-by-its-module', () => {

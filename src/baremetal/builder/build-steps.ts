@@ -120,7 +120,8 @@ interface AttemptFault {
 
 function failureOf({ doc }: StoredItem, { problems = [] }: TaskAnswer): AttemptFault {
   const text = problems.length === 0 ? 'Its driver did not say why.' : problems.join('; ');
-  return { code: `${doc.step}-failed`, text: shortenText(text, 500) };
+  const code = doc.step === CONNECT_STEP ? 'connect-failed' : 'deploy-failed';
+  return { code, text: shortenText(text, 500) };
 }
 
 /** A try failed on a machine: the machine is cleaned, and the build goes on elsewhere with the same ports. */

@@ -30,7 +30,7 @@ import { NODE } from '../model.ts';
 import type { StoredNode } from '../nodes/transitions.ts';
 import { POWER_KIND } from './names.ts';
 import { nodeOfInstance } from './node-of.ts';
-import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
+import { planWithManager, retryReason, sinceEpochOf, stepReason } from './step-facts.ts';
 
 /** Which of them the item is: the step says it, and the task. */
 const STEPS: Readonly<Record<PowerAction, string>> = { on: 'power-on', off: 'power-off', reboot: 'reboot' };
@@ -119,7 +119,7 @@ function handleFailure(item: StoredItem, node: StoredNode, { problems = [] }: Ta
   const tries = Number(item.doc.reason?.['tries'] ?? 0) + 1;
   const facts = { node: node.id, instance: item.doc.target.id, text };
   if (tries >= POWER_TRIES_MAX) return fail(item, { code: 'power-failed', ...facts });
-  return retryWithBackoff(item, { ...stepReason('power-retried', node), tries, text }, { nowMs });
+  return retryWithBackoff(item, { ...retryReason('power-retried', node), tries, text }, { nowMs });
 }
 
 function notSwitchable({ id, doc }: StoredInstance): Refusal {

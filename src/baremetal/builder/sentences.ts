@@ -43,4 +43,5 @@ export const builderSentences: ReasonSentences = {
   'no-match': FAULT,
   'deploy-failed': FAULT,
   'connect-failed': FAULT,
+  'clean-failed': FAULT,
 };

@@ -5,8 +5,8 @@ import { record, wait, type PlannedStep, type RecordStep, type StoredItem } from
 import { unmanagedReason } from './node-of.ts';
 import type { StoredNode } from '../nodes/transitions.ts';
 
-/** What is being done to a machine, by the step that asks for it. */
-const CODES: Readonly<Record<string, string>> = {
+/** The steps that act on a machine, and the code of the reason while each does. */
+const CODES = {
   connect: 'node-connecting',
   deploy: 'node-deploying',
   disconnect: 'node-disconnecting',
@@ -14,11 +14,25 @@ const CODES: Readonly<Record<string, string>> = {
   'power-on': 'node-powering-on',
   'power-off': 'node-powering-off',
   reboot: 'node-rebooting',
-};
+} as const;
 
-/** Of a step, or of one that is tried again. */
-export function stepReason(step: string, { id, doc }: StoredNode): Reason {
-  return { code: CODES[step] ?? step, node: id, instance: doc.instance, epoch: doc.epoch };
+/** While the step of an item acts on the machine. A step that acts on none has no such reason: to record one is a fault of the program. */
+export function stepReason(step: string, node: StoredNode): Reason {
+  if (!isMachineStep(step)) throw new Error(`step ${step} acts on no machine, but was recorded for node ${node.id}`);
+  return nodeReason(CODES[step], node);
+}
+
+/** Why a step on the machine waits to be retried. */
+export function retryReason(code: 'clean-retried' | 'power-retried', node: StoredNode): Reason {
+  return nodeReason(code, node);
+}
+
+function nodeReason(code: string, { id, doc }: StoredNode): Reason {
+  return { code, node: id, instance: doc.instance, epoch: doc.epoch };
+}
+
+function isMachineStep(step: string): step is keyof typeof CODES {
+  return Object.hasOwn(CODES, step);
 }
 
 /** Before any step when nothing is known: then the machine is looked at. */

@@ -19,7 +19,7 @@ import { CLEAN_FAILED, raiseCleanFailed } from '../nodes/clean-failed-alarm.ts';
 import { abandonClean, beginClean, failClean, type StoredNode } from '../nodes/transitions.ts';
 import { beginRelease, endReservation, type Release } from '../reservations/release.ts';
 import { nodeOfInstance, requireNode } from './node-of.ts';
-import { planWithManager, sinceEpochOf, stepReason } from './step-facts.ts';
+import { planWithManager, retryReason, sinceEpochOf, stepReason } from './step-facts.ts';
 
 const DISCONNECT_STEP = 'disconnect';
 const CLEAN_STEP = 'clean';
@@ -145,7 +145,7 @@ function handleTeardownFailure(
   const text = shortenText(problems.length === 0 ? 'its driver did not say why' : problems.join('; '), 500);
   const tries = Number(item.doc.reason?.['tries'] ?? 0) + 1;
   if (tries >= CLEAN_TRIES_MAX) return finishTeardown(fleet, teardown, abandonNode(fleet, teardown, { node, text }));
-  return retryWithBackoff(item, { ...stepReason('clean-retried', node), tries, text }, { nowMs });
+  return retryWithBackoff(item, { ...retryReason('clean-retried', node), tries, text }, { nowMs });
 }
 
 function abandonNode(

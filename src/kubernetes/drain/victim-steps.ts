@@ -99,19 +99,16 @@ export function act(item: StoredItem, order: NodeOrder): PlannedStep {
 export function waitForOthers(
   { item, worker }: Victim,
   batch: Batch,
-  step: VictimStep,
+  step: keyof typeof WAITS,
 ): readonly PlannedStep[] | undefined {
   const failed = batch.failedBefore(step);
   if (failed !== undefined) return [fail(item, { code: 'other-worker-failed', worker: worker.id, other: failed })];
   if (batch.haveReached(step)) return undefined;
-  return [wait(item, { code: WAITS[step] ?? 'other-workers-first', worker: worker.id })];
+  return [wait(item, { code: WAITS[step], worker: worker.id })];
 }
 
-const WAITS: Readonly<Partial<Record<VictimStep, string>>> = {
-  check: 'others-to-cordon',
-  evict: 'others-to-check',
-  detach: 'others-to-drain',
-};
+/** The steps that wait for the other workers of the operation. */
+const WAITS = { check: 'others-to-cordon', evict: 'others-to-check', detach: 'others-to-drain' } as const;
 
 export interface ObservedDrain {
   /** The step after the last pod has left. */

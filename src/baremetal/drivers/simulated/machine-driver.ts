@@ -34,12 +34,17 @@ export interface SimulatedMachinesOptions {
 /** Between two looks at a machine that is at work, and before a call is repeated. */
 const LOOK_MS = 500;
 
+interface LongAction {
+  readonly during: MachineStatus['state'];
+  readonly after: MachineStatus['state'];
+  /** The code of the reason when it fails. */
+  readonly failed: string;
+}
+
 /** What a machine is while it carries out an action, and once it is done. Other actions are done when they are answered. */
-const LONG_ACTIONS: Readonly<
-  Partial<Record<MachineAction, { readonly during: MachineStatus['state']; readonly after: MachineStatus['state'] }>>
-> = {
-  deploy: { during: 'deploying', after: 'deployed' },
-  clean: { during: 'cleaning', after: 'empty' },
+const LONG_ACTIONS: Readonly<Partial<Record<MachineAction, LongAction>>> = {
+  deploy: { during: 'deploying', after: 'deployed', failed: 'deploy-failed' },
+  clean: { during: 'cleaning', after: 'empty', failed: 'clean-failed' },
 };
 
 export class SimulatedMachines implements MachineDriver {
@@ -91,7 +96,7 @@ export class SimulatedMachines implements MachineDriver {
     for (;;) {
       const { state, instance } = await this.inspect(call, how);
       if (state === long.after) return { kind: outcome.kind };
-      if (state === 'failed') return { kind: 'failed', reason: { code: `${call.action}-failed`, node: call.node } };
+      if (state === 'failed') return { kind: 'failed', reason: { code: long.failed, node: call.node } };
       // Another instance has it meanwhile.
       if (state !== long.during || instance !== call.instance) return { kind: 'stale' };
       how.signal.throwIfAborted();
