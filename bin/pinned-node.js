@@ -152,13 +152,14 @@ function missing(problem) {
 function startAndFollow(node, args) {
   const watch = ['--import', new URL('end-with-launcher.js', import.meta.url).href];
   const env = { ...process.env, MUSTER_LAUNCHER: String(process.pid) };
-  const child = spawn(node, [...watch, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], env });
   // A terminal sends Ctrl-C and its hang-up to both of us; passing them on would make one into two, and programs take
   // the second one as "stop at once". Without a terminal they were meant for this process alone.
   const onTerminal = [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY);
+  // Before the program is started: a signal that it gets first must not end this process.
   process.on('SIGTERM', () => child.kill('SIGTERM'));
   process.on('SIGINT', () => onTerminal || child.kill('SIGINT'));
   process.on('SIGHUP', () => onTerminal || child.kill('SIGHUP'));
+  const child = spawn(node, [...watch, ...args], { stdio: ['inherit', 'inherit', 'inherit', 'pipe'], env });
   child.on('error', (error) => {
     process.stderr.write(`muster: ${node} does not start: ${error.message}\n`);
     process.exitCode = 1;
