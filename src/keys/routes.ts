@@ -1,8 +1,8 @@
 // Which keys sealed the secrets of the fleet, and sealing them anew after a change of key. No secret and no key is ever shown.
 import { Type } from 'typebox';
-import { answer, read, refusalAnswer, write, type Route } from '../access/index.ts';
-import { put, type Kind } from '../fleet/index.ts';
-import { accept } from '../journal/index.ts';
+import { answer, read, write, type Route } from '../access/index.ts';
+import { put, type FleetReader, type Kind } from '../fleet/index.ts';
+import { accept, refuse } from '../journal/index.ts';
 import { countByKey, refuseToSeal, resealDocuments, unchangedSince, type Secrets } from './secrets.ts';
 
 /** In one commit. */
@@ -26,6 +26,8 @@ const RESEALED = Type.Object({
 });
 
 export function sealingKeyRoutes(secrets: Secrets, kinds: readonly Kind[]): Route[] {
+  const canReseal = (fleet: FleetReader): boolean =>
+    secrets.keyIds().length > 0 && missingKeys(countByKey(fleet, kinds), secrets).length === 0;
   return [
     read({
       method: 'GET',
@@ -46,13 +48,13 @@ export function sealingKeyRoutes(secrets: Secrets, kinds: readonly Kind[]): Rout
       answers: { 200: { about: 'how many were sealed anew, and how many are left', schema: RESEALED } },
       handle: (_call, { journal }) => {
         const [current] = secrets.keyIds();
-        const missing = missingKeys(countByKey(journal.fleet, kinds), secrets);
-        if (current === undefined || missing.length > 0) return refusalAnswer(refuseToSeal(missing));
         // Sealed before the decision, which may run again.
-        const resealed = resealDocuments(journal.fleet, kinds, secrets, RESEALED_MAX);
+        const resealed = canReseal(journal.fleet) ? resealDocuments(journal.fleet, kinds, secrets, RESEALED_MAX) : [];
         return {
           why: 'seal secrets by the current key',
+          // Refused inside the commit: a caller whose token has ended meanwhile learns nothing of the keys.
           decide: (fleet) => {
+            if (!canReseal(fleet)) return refuse(refuseToSeal(missingKeys(countByKey(fleet, kinds), secrets)));
             const still = unchangedSince(fleet, resealed);
             const others = [...countByKey(fleet, kinds)].filter(([id]) => id !== current);
             const before = others.reduce((sum, [, count]) => sum + count, 0);
