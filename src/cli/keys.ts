@@ -2,7 +2,7 @@
 // and no key is ever shown.
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli, type KeysSummary } from './command.ts';
-import { resealCommand, sealingCommand } from './sealing-keys.ts';
+import { sealingKeyCommands } from './sealing-keys.ts';
 import { parseDuration } from './output/duration.ts';
 
 interface ShowOptions extends KeyOptions {
@@ -21,8 +21,7 @@ export function keysCommand(cli: Cli): Command {
     showCommand(cli),
     createCommand(cli),
     rotateCommand(cli),
-    sealingCommand(cli),
-    resealCommand(cli),
+    ...sealingKeyCommands(cli),
   );
 }
 

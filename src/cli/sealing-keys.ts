@@ -19,7 +19,11 @@ const COLUMNS: readonly Column<SealingKey>[] = [
   { title: 'secrets', of: ({ secrets }) => secrets, align: 'right' },
 ];
 
-export function sealingCommand(cli: Cli): Command {
+export function sealingKeyCommands(cli: Cli): Command[] {
+  return [sealingCommand(cli), resealCommand(cli)];
+}
+
+function sealingCommand(cli: Cli): Command {
   const command = new Command('sealing').description('Show which keys sealed the secrets of the fleet, by their ids');
   addExamples(command, ['before an earlier key is taken out of the file', 'muster keys sealing']);
   return withAction(cli, command, async (session) => {
@@ -29,7 +33,7 @@ export function sealingCommand(cli: Cli): Command {
   });
 }
 
-export function resealCommand(cli: Cli): Command {
+function resealCommand(cli: Cli): Command {
   const command = new Command('reseal').description(
     'Seal the secrets of the fleet by the current key, the first in the key file',
   );

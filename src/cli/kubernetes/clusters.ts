@@ -3,7 +3,6 @@ import { Command } from 'commander';
 import type { Cluster } from '../client/representations.ts';
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
-import { readKubeconfig } from './kubeconfig-file.ts';
 import { durationText, relativeTime } from '../output/duration.ts';
 import {
   changedFacts,
@@ -94,6 +93,8 @@ function addCluster(cli: Cli): Command {
   );
   return withAction<AddOptions>(cli, command, async (session, { args: [name], options }) => {
     const { kubeconfig: path, context, simulated, site, project } = options;
+    // Its parser is loaded by this command alone.
+    const { readKubeconfig } = await import('./kubeconfig-file.ts');
     const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path);
     const content = simulated && { kind: 'simulated', simulated: SIMULATED_CONTENTS };
     const body = omitUndefined({ name, ...content, kubeconfig, context, site, project });
