@@ -29,8 +29,8 @@ describe('nodes', () => {
     expect(created).toMatchObject({ ...done, out: 'Node rack1-u07 is enrolled.\n' });
     expect((await muster('baremetal', 'nodes', 'list')).out.replaceAll(/ +/g, ' ')).toBe(
       [
-        'NODE SITE CLASS CPUS MEMORY DISK STATE POWER INSTANCE MANAGER NOTE\n',
-        'rack1-u07 central large 8 64 GiB 480 GiB available off - - The capability "has_gpu" is skipped: write it as name:value.\n',
+        'NODE SITE CLASS CPUS MEMORY DISK STATE POWER INSTANCE MANAGER LAST SEEN NOTE\n',
+        'rack1-u07 central large 8 64 GiB 480 GiB available off - - - The capability "has_gpu" is skipped: write it as name:value.\n',
       ].join(''),
     );
     const edited = await muster('baremetal', 'nodes', 'edit', 'rack1-u07', '--capabilities', '', '--cpus', '16');

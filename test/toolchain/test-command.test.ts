@@ -14,7 +14,12 @@ describe('options', () => {
     [
       'everything-by-default',
       [],
-      { kind: 'run', parts: ['checks', 'unit', 'real', 'sim', 'packets'], filters: [], hangGraceMs: 120_000 },
+      {
+        kind: 'run',
+        parts: ['checks', 'unit', 'real', 'sim', 'packets', 'kubernetes'],
+        filters: [],
+        hangGraceMs: 120_000,
+      },
     ],
     ['one-part', ['--only', 'sim'], { kind: 'run', parts: ['sim'], filters: [], hangGraceMs: 120_000 }],
     [

@@ -63,7 +63,10 @@ class LittleIronic {
   #showNode(uuid: string): Answer {
     const instance = this.instanceOf.get(uuid) ?? null;
     const common = { uuid, resource_class: 'baremetal', extra: this.#extraOf.get(uuid) ?? {} };
-    return { status: 200, body: { ...common, provision_state: 'available', instance_uuid: instance } };
+    return {
+      status: 200,
+      body: { ...common, provision_state: 'available', power_state: 'power off', instance_uuid: instance },
+    };
   }
 
   #patch(uuid: string, ops: Patch): Answer {
@@ -72,7 +75,7 @@ class LittleIronic {
       if (path === '/instance_uuid') this.instanceOf.set(uuid, String(value));
       if (path === '/extra/muster') this.#extraOf.set(uuid, { muster: value });
     }
-    return { status: 200, body: {} };
+    return this.#showNode(uuid);
   }
 
   #allocate({ uuid, candidate_nodes: candidates = NODES, extra }: AllocationBody): Answer {
