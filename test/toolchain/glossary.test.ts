@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { MODULE_ORDER } from '../../scripts/lint/module-order.ts';
 import { missingPaths, namedPaths } from './named-paths.ts';
 import { ROOT } from './scratch.ts';
 
@@ -19,4 +20,9 @@ test('every-term-has-a-path-and-is-there-once', () => {
   expect(rows.filter((row) => !/`[a-z]+\/[^`]*` *(and its like *)?\|$/.test(row))).toEqual([]);
   const terms = rows.map((row) => row.split('|')[1]?.trim());
   expect(terms.filter((term, nth) => terms.indexOf(term) !== nth)).toEqual([]);
+});
+
+test('every-module-has-a-term: add it to docs/glossary.md', () => {
+  const paths = namedPaths(GLOSSARY);
+  expect(MODULE_ORDER.filter((module) => !paths.some((path) => path.startsWith(`src/${module}/`)))).toEqual([]);
 });
