@@ -1,4 +1,4 @@
-// muster serve, demo, agent: programs that run until they are stopped. Only their options are here.
+// muster serve, demo, agent, manager: programs that run until they are stopped. Only their options are here.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { addExamples, type Cli } from './command.ts';
 

@@ -1,4 +1,4 @@
-// The port by which tenants leave a host. Each kind of tenant (instances, designations, later pods and managed nodes) brings an evacuator;
+// The port by which tenants leave a host. Each kind of tenant (instances, ports, designations, managers) brings an evacuator;
 // previews, drains and evidence call this interface and must never know a tenant kind themselves.
 import {
   runTrial,

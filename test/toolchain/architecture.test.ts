@@ -1,5 +1,5 @@
 // The tables of docs/architecture.md say what the code says.
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { MODULE_ORDER } from '../../scripts/lint/module-order.ts';
@@ -98,6 +98,20 @@ test('the-order-of-the-modules-is-the-one-that-lint-holds, and-each-has-a-paragr
 test('the-list-of-modules-is-in-that-order', () => {
   const places = MODULES.map(({ name }) => MODULE_ORDER.indexOf(name));
   expect(places).toEqual([...places].sort((a, b) => a - b));
+});
+
+test('every-folder-of-test-has-a-row', () => {
+  const rows = [...table('where').keys()].join(', ');
+  const folders = globSync('test/*/', { cwd: ROOT }).map((path) => path.replaceAll('/', ''));
+  expect(folders.length).toBeGreaterThan(10);
+  expect(folders.filter((folder) => !rows.split(/[ ,]+/).includes(folder))).toEqual([]);
+});
+
+test('every-suite-with-a-script-of-its-own-is-among-the-everyday-commands', () => {
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { readonly scripts: object };
+  const contributing = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
+  const suites = Object.keys(scripts).filter((name) => name.startsWith('test:'));
+  expect(suites.filter((name) => !contributing.includes(`| \`npm run ${name}\``))).toEqual([]);
 });
 
 const EFFECTS: Readonly<Record<Exclude<VerbEffect['act'], 'refuse'>, string>> = {
