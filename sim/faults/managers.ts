@@ -98,3 +98,21 @@ export const managerLinkWorsens: Fault = {
     return manager.name;
   },
 };
+
+const ENDS_APART_MS = 200;
+
+/**
+ * Several end together and do not come back, in a world in which nothing else is wrong: somebody else has all of their nodes within the time of rest. What
+ * the others were offered last is being acquired when more is offered.
+ */
+export function retireManagers(world: World): void {
+  const { rng, scheduler, managers } = world;
+  const processes = managers.filter(({ embeddedIn }) => embeddedIn === undefined);
+  const retired = processes.filter(() => rng.chance(0.9)).slice(0, managers.length - 1);
+  if (retired.length < 2) return;
+  const isClean = rng.chance(0.7);
+  for (const manager of retired) {
+    scheduler.after(rng.below(ENDS_APART_MS), `${manager.name} ends for good`, () => manager.retire(isClean));
+  }
+  world.fault(retired.map(({ name }) => name).join(', '), 'managers-retire-together');
+}

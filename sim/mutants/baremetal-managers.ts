@@ -13,6 +13,7 @@ import { freeMachineIsEmpty } from '../checkers/nodes/documents.ts';
 import { takenOverAfterLease } from '../checkers/nodes/tenures.ts';
 import { leaseExclusive } from '../checkers/lease.ts';
 import { BAREMETAL } from '../scenarios.ts';
+import { AT_REST } from '../seed-properties.ts';
 import type { BaremetalParts, SimParts } from '../world/parts.ts';
 import { mapDocuments } from './altered-kind.ts';
 import { databaseMutant } from './database.ts';
@@ -179,3 +180,29 @@ export const takenOverTooEarly: Mutant = {
       return leases;
     }),
 };
+
+/** As if whether there is an offer told one from the next: nodes of a manager that ends while those of another are being acquired stay where they are. */
+export const offerNotAnnounced: Mutant = {
+  name: 'offer-not-announced',
+  bug: 'a manager that was offered nodes is not told of those that are offered after them',
+  scenario: BAREMETAL,
+  caughtBy: [AT_REST],
+  plant: (parts) => ({
+    ...parts,
+    manager: (ports, options) => parts.manager({ ...ports, link: withOneOffer(ports.link) }, options),
+  }),
+};
+
+function withOneOffer(link: ManagerPorts['link']): ManagerPorts['link'] {
+  let wasOffered = false;
+  return {
+    ...link,
+    tasks: async (...call) => {
+      const said = await link.tasks(...call);
+      if (said.kind !== 'answer' || said.answer.kind === 'unchanged') return said;
+      const isKnown = wasOffered;
+      wasOffered = said.answer.offered > 0;
+      return isKnown ? { ...said, answer: { ...said.answer, offered: 0 } } : said;
+    },
+  };
+}

@@ -12,6 +12,7 @@ import {
 import {
   cleaningSkipped,
   deployRepeated,
+  offerNotAnnounced,
   epochNotCompared,
   instanceNotCompared,
   lapsedLeaseCounts,
@@ -182,6 +183,7 @@ export const BAREMETAL_MUTANTS: readonly Mutant[] = [
   takenOverTooEarly,
   cleaningSkipped,
   deployRepeated,
+  offerNotAnnounced,
   bucketsFollowStates,
   fallbackWidens,
   absentTakenForGone,

@@ -70,7 +70,8 @@ function nodeAtRest(world: World, id: string, doc: Node): string[] {
 }
 
 function managersAtRest({ truth, managers }: World): string[] {
-  return managers.flatMap(({ name, incarnation }) => {
+  return managers.flatMap(({ name, incarnation, isRetired }) => {
+    if (isRetired) return [];
     const doc = truth.get(MANAGER, idOf(MANAGER, name))?.doc;
     return [
       ...(incarnation?.manager.mayAct === true ? [] : [`manager ${name} has no lease`]),

@@ -6,6 +6,7 @@ import { resumeManager } from '../../../src/baremetal/managers/pause.ts';
 import { BUILDERS, Builders, deleteInstances, INSTANCE } from '../../../src/instances/index.ts';
 import { idOf } from '../../../src/fleet/index.ts';
 import { OPERATION, retryOperation } from '../../../src/operations/index.ts';
+import { retireManagers } from '../../faults/managers.ts';
 import type { Command, Operator } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { plain } from '../commands.ts';
@@ -20,6 +21,8 @@ const ROUNDS_MAX = 16;
 const ROUND_MS = 4000;
 /** Somebody looks after what broke until it is whole. */
 const REPAIRS_MAX = 20;
+/** After it every manager that was away has its nodes back. */
+const QUIET_MS = 40_000;
 
 async function run(world: World, setup: BaremetalSetup, ready: Promise<void>): Promise<void> {
   await ready;
@@ -30,6 +33,8 @@ async function run(world: World, setup: BaremetalSetup, ready: Promise<void>): P
     act(world, 'operator', { next: (by) => actions.nextOfOperator(by), pauseMs: 3500 }),
   ]);
   await repair(world);
+  await world.newOperator('retirer').pause(QUIET_MS);
+  retireManagers(world);
 }
 
 interface Acts {

@@ -49,6 +49,8 @@ export class SimManager {
   readonly memory: MachineCall[] = [];
   /** Its process is halted for so long as soon as it looks at a machine: it wakes with what the machine showed before. */
   haltsAtLookMs: number | undefined;
+  /** Its process has ended for good. */
+  isRetired = false;
   #starts = 0;
   #incarnation: ManagerIncarnation | undefined;
 
@@ -89,7 +91,7 @@ export class SimManager {
 
   /** Starts a process of its own; one inside a server starts with that. */
   start(): void {
-    if (this.embeddedIn !== undefined || this.incarnation !== undefined) return;
+    if (this.embeddedIn !== undefined || this.incarnation !== undefined || this.isRetired) return;
     const { scheduler, calls } = this.#world;
     const program = new Program(`${this.name}.${this.#starts + 1}`, scheduler, calls);
     // Its clock is monotonic: what it shows means nothing to others.
@@ -167,5 +169,11 @@ export class SimManager {
     running.stopping.abort();
     await running.ended;
     if (this.#incarnation === running) this.crash();
+  }
+
+  retire(isClean: boolean): void {
+    this.isRetired = true;
+    if (isClean) void this.stop();
+    else this.crash();
   }
 }

@@ -19,6 +19,8 @@ export class ManagerProgram {
   readonly #tenure: Tenure;
   readonly #runner: TaskRunner;
   readonly #offered = new WakeSignal();
+  /** By the last that was heard of it: whether there were nodes to acquire. */
+  #isOffered = false;
   /** Of the tasks that were listed last, under this lease. */
   #known: { readonly leaseEpoch: number; readonly digest: string } | undefined;
   /** The lease under which tasks were asked for last: their answer may come when there is another one. */
@@ -85,15 +87,18 @@ export class ManagerProgram {
     if (current === undefined || current.leaseEpoch !== this.#polledUnder) return 'not-taken';
     this.#known = { leaseEpoch: current.leaseEpoch, digest: answer.digest };
     this.#runner.take(answer.tasks, current.leaseEpoch);
-    if (answer.offered > 0) this.#offered.notify();
+    this.#isOffered = answer.offered > 0;
+    if (this.#isOffered) this.#offered.notify();
     return 'taken';
   }
 
-  /** In batches, until nothing is left for it. */
+  /** In batches, until nothing is left for it. What it was offered and did not get is asked for again, as often as the lease is renewed. */
   async #acquireWhenOffered(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     while (!signal.aborted) {
-      await this.#offered.wait(signal);
+      const { renewMs } = this.#tenure;
+      if (this.#isOffered && renewMs !== undefined) await this.#offered.wait(signal, { clock, ms: renewMs });
+      else await this.#offered.wait(signal);
       const acquireAll = async (): Promise<void> => {
         while (!signal.aborted && (await this.#acquireBatch(signal))) await clock.turn();
       };
@@ -116,6 +121,7 @@ export class ManagerProgram {
       return false;
     }
     const { acquired, left } = said.answer;
+    this.#isOffered = left > 0;
     if (acquired > 0) log.info({ manager: this.#options.name, acquired, left }, 'nodes acquired');
     return acquired > 0 && left > 0;
   }

@@ -43,6 +43,11 @@ export class Tenure {
     return this.#held === undefined ? undefined : { holder, leaseEpoch: this.#held.leaseEpoch };
   }
 
+  /** How often the lease is renewed; undefined while there is none. */
+  get renewMs(): number | undefined {
+    return this.#held?.renewMs;
+  }
+
   /** A look at the own clock: timers may be late, as after a pause of the process. */
   mayAct(): boolean {
     return this.#held !== undefined && this.#ports.clock.nowMs() < this.#held.untilMs - STOP_EARLY_MS;

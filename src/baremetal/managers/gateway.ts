@@ -1,7 +1,7 @@
 // The control plane's end of the link to managers: they register, renew and release their leases, acquire nodes, wait for tasks and answer them here.
 // Leases are renewed at any server, everything else at the one that decides. It decides nothing itself, and keeps nothing that the next holder
 // would miss.
-import { mark, valueOf, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, mark, valueOf, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   NotHolder,
   type Clock,
@@ -33,7 +33,7 @@ import {
 } from './messages.ts';
 import { denyUnlessTenured } from './right.ts';
 import { MANAGERS } from './settings.ts';
-import { givesAway, offerNodes } from './share.ts';
+import { givesAway, offerNodes, type Offer } from './share.ts';
 import { listTasks, managerOfItem } from './task-list.ts';
 
 export interface ManagerGatewayOptions {
@@ -226,8 +226,13 @@ export class ManagerGateway {
     const { fleet } = journal;
     const tasks = listTasks(fleet, kinds, manager);
     const context = { fleet, kinds, ownOnly: this.#isYoung(fleet), nowMs: clock.nowMs() };
-    const offered = offerNodes(context, manager, 0).count;
-    return { kind: 'tasks', digest: hash(JSON.stringify({ tasks, isOffered: offered > 0 })), tasks, offered };
+    const offer = offerNodes(context, manager, 1);
+    return {
+      kind: 'tasks',
+      digest: hash(JSON.stringify({ tasks, offer: nameOffer(fleet, offer) })),
+      tasks,
+      offered: offer.count,
+    };
   }
 
   async #wait(manager: string, ms: number, closing: AbortSignal): Promise<unknown> {
@@ -271,6 +276,14 @@ export class ManagerGateway {
     if (givesAway(journal.fleet, manager, clock.nowMs())) this.wakeAll();
     else this.#waiting.get(manager)?.abort(WOKEN);
   }
+}
+
+/**
+ * Which offer it is: an acquisition takes the first of the nodes, under another epoch. Whether there is one does not tell an offer from one that was made
+ * while the last was being acquired.
+ */
+function nameOffer(fleet: FleetReader, { nodes: [first] }: Offer): string | undefined {
+  return first === undefined ? undefined : `${first} ${fleet.get(NODE, idOf(NODE, first))?.doc.epoch}`;
 }
 
 function refuseCall(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {

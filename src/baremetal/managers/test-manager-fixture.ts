@@ -114,6 +114,8 @@ export class TestManager {
   readonly #gate = new PauseGate();
   #isKilled = false;
   #isCut = false;
+  /** How many of its next acquisitions are refused. */
+  acquisitionsRefused = 0;
 
   constructor(plane: ManagedPlane, options: TestManagerOptions) {
     this.#plane = plane;
@@ -135,7 +137,12 @@ export class TestManager {
         if (this.#isCut) throw new LinkDown('cut off');
         return one(...args);
       };
-    const { register, renew, release, acquire, tasks, answer, reserve } = link;
+    const { register, renew, release, tasks, answer, reserve } = link;
+    const acquire: ManagerLink['acquire'] = async (...args) => {
+      if (this.acquisitionsRefused === 0) return link.acquire(...args);
+      this.acquisitionsRefused -= 1;
+      return { kind: 'refused', code: 'fenced', message: 'refused once' };
+    };
     return {
       ...{ register: call(register), renew: call(renew), release: call(release), acquire: call(acquire) },
       ...{ tasks: call(tasks), answer: call(answer), reserve: call(reserve) },
