@@ -1,2 +1,4 @@
 // What opens connections to clusters, for tests and benchmarks.
 export { ApiClient } from './cluster-api/client/api-client-driver.ts';
+export { planDrain } from './drain/plan.ts';
+export type { NodeContents } from './cluster-api/cluster-api.ts';

@@ -23,7 +23,7 @@ export const kubernetesSentences: ReasonSentences = {
   'others-to-check': ({ worker }) =>
     `No pod on worker ${formatFact(worker)} blocks for good. Nothing is evicted before that is known of all of its batch.`,
   'others-to-drain': ({ worker }) =>
-    `Worker ${formatFact(worker)} is drained. Nothing is removed before all of its batch are.`,
+    `Worker ${formatFact(worker)} is drained. The others of its batch are not yet: until they are, nothing is removed, and a cancel gives it back.`,
   'node-uncordoned': ({ worker, node }) =>
     `The cordon of Node ${formatFact(node)} was taken back while worker ${formatFact(worker)} was drained: nothing more is evicted. Retry the operation to drain it all the same, or give the worker back.`,
   'node-replaced': ({ worker }) =>

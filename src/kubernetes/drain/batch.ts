@@ -3,12 +3,13 @@
 import type { FleetReader } from '../../fleet/index.ts';
 import { ITEMS_BY_OPERATION, type Item, type OperationId } from '../../operations/index.ts';
 
-/** In their order. A drain ends after `evict`. */
+/** In their order. A drain ends with `await-others`, which a removal does not have. */
 export const VICTIM_STEPS = [
   'inspect',
   'cordon',
   'check',
   'evict',
+  'await-others',
   'detach',
   'delete-node',
   'delete-instance',

@@ -130,6 +130,33 @@ describe('a drain', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('a-cancel-gives-back-also-those-that-are-drained-already', async () => {
+    const world = await WorkersWorld.of(['a', 'b', 'c'], workload('web', { replicas: 3, minAvailable: 3 }));
+    world.cluster.objects.pods.remove('default.web-1');
+    world.cluster.objects.workloads.put('web', workload('web', { replicas: 2, minAvailable: 2, nextPod: 3 }));
+    const operation = await world.drain(['a', 'b']);
+    await world.ticks(6);
+    expect(world.worker('b')).toMatchObject({ state: 'drained' });
+    expect(world.item(operation, 'edge.b')).toMatchObject({ state: 'waiting', reason: { code: 'others-to-drain' } });
+    await world.cancel(operation);
+    await world.ticks(10);
+    expect([world.isCordoned('a'), world.isCordoned('b')]).toEqual([false, false]);
+    expect([world.worker('a')?.state, world.worker('b')?.state]).toEqual(['in-service', 'in-service']);
+    expect(world.violations).toEqual([]);
+  });
+
+  test('marks-that-an-operator-made-are-not-made-again', async () => {
+    const world = await WorkersWorld.of(['a', 'b']);
+    world.cluster.objects.nodes.put('a', simulatedNode('a', { isExcludedFromLoadBalancers: true }));
+    const marks = { isUnschedulable: true, isExcludedFromLoadBalancers: true };
+    world.cluster.objects.nodes.put('b', simulatedNode('b', marks));
+    expect(await world.runOperation(await world.drain(['a', 'b']))).toBe('succeeded');
+    expect(world.effects()).toEqual(['markNode a {"isUnschedulable":true}']);
+    expect(world.worker('b')).toMatchObject({
+      cordon: { isConfirmed: true, wasUnschedulable: true, wasExcluded: true },
+    });
+  });
+
   test('an-api-that-is-away-is-waited-for; three errors of the server in a row are not', async () => {
     const world = await WorkersWorld.of(['a', 'b'], WEB);
     world.cluster.fault = () => 'unreachable';

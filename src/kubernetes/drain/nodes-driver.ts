@@ -9,6 +9,7 @@ import {
   type ClusterApi,
   type ClusterNode,
   type EvictionAnswer,
+  type NodeMarks,
 } from '../cluster-api/cluster-api.ts';
 import { BLOCKERS_MAX, type Blocker } from '../model.ts';
 import { toActionOutcome, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
@@ -101,8 +102,18 @@ async function markNode(
   const before = await api.readNode(name, how);
   const found = describeNode(before, uid);
   if (before === undefined || found.kind !== 'node') return found;
-  await api.markNode(before, marks, how);
+  const missing = missingMarks(before, marks);
+  if (Object.keys(missing).length > 0) await api.markNode(before, missing, how);
   return describeNode(await api.readNode(name, how), before.uid);
+}
+
+/** What is there stays untouched: a label of an operator may have a value. */
+function missingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBalancers }: NodeMarks): NodeMarks {
+  return {
+    ...(isUnschedulable !== undefined && isUnschedulable !== node.isUnschedulable && { isUnschedulable }),
+    ...(isExcludedFromLoadBalancers !== undefined &&
+      isExcludedFromLoadBalancers !== node.isExcludedFromLoadBalancers && { isExcludedFromLoadBalancers }),
+  };
 }
 
 async function deleteNode(

@@ -49,7 +49,7 @@ const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 export function workerRemove(builders: Builders): OperationKind {
   return {
     name: WORKER_REMOVE,
-    steps: VICTIM_STEPS,
+    steps: VICTIM_STEPS.filter((step) => step !== 'await-others'),
     cancel: {
       kind: 'does',
       what: 'no pod is evicted and no Node deleted any more, and workers whose Node is there are given back',

@@ -108,7 +108,12 @@ export function waitForOthers(
 }
 
 /** The steps that wait for the other workers of the operation. */
-const WAITS = { check: 'others-to-cordon', evict: 'others-to-check', detach: 'others-to-drain' } as const;
+const WAITS = {
+  check: 'others-to-cordon',
+  evict: 'others-to-check',
+  'await-others': 'others-to-drain',
+  detach: 'others-to-drain',
+} as const;
 
 export interface ObservedDrain {
   /** The step after the last pod has left. */

@@ -69,12 +69,16 @@ function brokenOrders({ calls }: MemoryCluster): string[] {
   ];
 }
 
-/** What a cancelled operation began with a worker is taken back by another one, which is not played here. */
+/**
+ * What a cancelled operation began with a worker is taken back by another one, which is not played here. A cancel that came after the last of them was drained
+ * finds nothing to take back.
+ */
 function heldVictims(fleet: FleetReader): string[] {
-  return [...fleet.find(WORKERS_BY_CLUSTER, EDGE)].flatMap(({ id, doc }) => {
-    const isGivenBack = doc.cordon === undefined || doc.state === 'removing' || doc.work !== undefined;
-    return isGivenBack || doc.state === 'drained' ? [] : [`${id} is ${doc.state}`];
-  });
+  const held = [...fleet.find(WORKERS_BY_CLUSTER, EDGE)].filter(
+    ({ doc: { cordon, state, work } }) => cordon !== undefined && state !== 'removing' && work === undefined,
+  );
+  const isOver = held.length === NODES.length && held.every(({ doc }) => doc.state === 'drained');
+  return isOver ? [] : held.map(({ id, doc }) => `${id} is ${doc.state}`);
 }
 
 const request = (operation: OperationId, nowMs: number) => ({
