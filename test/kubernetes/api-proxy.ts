@@ -17,6 +17,12 @@ export interface ProxiedCall {
   status?: number;
 }
 
+/** How often the eviction of each pod was accepted. */
+export function countEvictions(calls: readonly ProxiedCall[]): number[] {
+  const accepted = calls.filter(({ path, status }) => path.endsWith('/eviction') && status === 201);
+  return [...Map.groupBy(accepted, ({ path }) => path).values()].map(({ length }) => length);
+}
+
 /** What becomes of a call: it passes; it never reaches the API; it is carried out and its answer lost; the proxy answers in the API's place. */
 export type Fate =
   | 'pass'

@@ -5,11 +5,14 @@ import { waitFor } from '../ha/wait-for.ts';
 import type { Pod } from './fake-kubelet.ts';
 import { type KubeAnswer, type KubeClient, type KubeObject, KubeRefusal } from './kube-client.ts';
 
+/** Of a test: when it has ended. Tests that run beside others have one of their own in their context. */
+export type OnFinished = (clean: () => Promise<void>) => void;
+
 /** Removed with all that is in it when the test has ended, which is not waited for. */
-export async function createNamespace(client: KubeClient): Promise<string> {
+export async function createNamespace(client: KubeClient, onFinished: OnFinished = onTestFinished): Promise<string> {
   const name = `test-${randomBytes(4).toString('hex')}`;
   await client.create('/api/v1/namespaces', { metadata: { name } });
-  onTestFinished(async () => {
+  onFinished(async () => {
     await client.delete(`/api/v1/namespaces/${name}`);
   });
   // Without it pods are refused.
@@ -26,16 +29,22 @@ export interface Workload {
   readonly selector: Readonly<Record<string, string>>;
   readonly graceSeconds?: number;
   readonly hasEmptyDir?: true;
+  /** The name of a volume claim. */
+  readonly claim?: string;
 }
 
-function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir }: Workload): object {
+function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir, claim }: Workload): object {
+  const volumes = [
+    ...(hasEmptyDir ? [{ name: 'scratch', emptyDir: {} }] : []),
+    ...(claim === undefined ? [] : [{ name: 'data', persistentVolumeClaim: { claimName: claim } }]),
+  ];
   return {
     metadata: { labels: { app: name } },
     spec: {
       nodeSelector: selector,
       terminationGracePeriodSeconds: graceSeconds,
       containers: [{ name: 'main', image: 'example.test/none' }],
-      ...(hasEmptyDir && { volumes: [{ name: 'scratch', emptyDir: {} }] }),
+      ...(volumes.length > 0 && { volumes }),
     },
   };
 }
@@ -93,6 +102,13 @@ export async function createBudget(client: KubeClient, budget: Budget): Promise<
     const isCounted = status?.observedGeneration !== undefined && (status.currentHealthy ?? 0) >= minAvailable;
     return isCounted || undefined;
   });
+}
+
+/** As an operator who lets a drain go on, or stops it. */
+export async function setMinAvailable(client: KubeClient, budget: Budget): Promise<void> {
+  const { namespace, name, minAvailable } = budget;
+  const path = `/apis/${await budgetVersion(client)}/namespaces/${namespace}/poddisruptionbudgets/${name}`;
+  await client.patch(path, { spec: { minAvailable } }, 'merge');
 }
 
 /** Servers before 1.21 have only the older one, and from 1.25 only the newer. */

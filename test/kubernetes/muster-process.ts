@@ -1,0 +1,63 @@
+// A real `muster serve` in a process of its own, with its data in a folder of its own. It can be killed and started again; what is asked of it goes over HTTP.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { waitFor } from '../ha/wait-for.ts';
+import { newFolder, startServer, type Ended, type ServerProcess, type Started } from '../cli/muster.ts';
+
+export interface MusterAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export class MusterProcess {
+  #running: ServerProcess;
+
+  private constructor(running: ServerProcess) {
+    this.#running = running;
+  }
+
+  static async start(): Promise<MusterProcess> {
+    return new MusterProcess(await startServer(newFolder()));
+  }
+
+  /** A command against it. */
+  run(...args: readonly string[]): Promise<Ended> {
+    return this.#running.muster(...args);
+  }
+
+  /** One that is looked at while it runs. */
+  startCommand(...args: readonly string[]): Started {
+    return this.#running.startCommand(...args);
+  }
+
+  /** Not even a signal handler of it runs. */
+  async kill(): Promise<void> {
+    await this.#running.stop('SIGKILL');
+  }
+
+  async restart(): Promise<void> {
+    this.#running = await startServer(this.#running.data);
+    // It is there before it decides.
+    await waitFor('the lease', async () => /this server decides/.test(this.#running.err()) || undefined);
+  }
+
+  async send(method: 'GET' | 'POST', path: string, payload?: object): Promise<MusterAnswer> {
+    const token = readFileSync(join(this.#running.data, 'admin-token'), 'utf8').trim();
+    const answered = await fetch(`${this.#running.url}/api/v1${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        ...(payload !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(payload !== undefined && { body: JSON.stringify(payload) }),
+    });
+    return { status: answered.status, body: (await answered.json()) as MusterAnswer['body'] };
+  }
+
+  /** What is refused is thrown. */
+  async mustSend<T>(method: 'GET' | 'POST', path: string, payload?: object): Promise<T> {
+    const { status, body } = await this.send(method, path, payload);
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
+    return body as T;
+  }
+}
