@@ -11,6 +11,7 @@ import { electionBenchmark } from './election.ts';
 import { failoverBenchmarks } from './failover.ts';
 import { leaseKeptBenchmark } from './lease-kept.ts';
 import { figuresPiecesBenchmark } from './figures-pieces.ts';
+import { kubernetesBenchmarks } from './kubernetes/benchmarks.ts';
 import { journalBenchmarks } from './journal/benchmarks.ts';
 import { listsBenchmark } from './lists.ts';
 import { openFlowBenchmark } from './openflow.ts';
@@ -44,4 +45,5 @@ export const BENCHMARKS: readonly Benchmark[] = [
   leaseKeptBenchmark,
   dataplaneBenchmark,
   openFlowBenchmark,
+  ...kubernetesBenchmarks,
 ];
