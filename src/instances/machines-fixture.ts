@@ -51,6 +51,11 @@ export class Machines {
     this.#faults.push(fault);
   }
 
+  /** Nothing fails any more. */
+  forgive(): void {
+    this.#faults.length = 0;
+  }
+
   /** The hosts with a running copy. */
   hostsRunning(instance: string): string[] {
     return this.hostsWith(instance, 'running');
