@@ -62,8 +62,15 @@ export function isDue({ doc: { state, retryAtMs } }: StoredItem, nowMs: number):
   return state !== 'waiting' || retryAtMs === undefined || nowMs >= retryAtMs;
 }
 
+interface NodeReference {
+  readonly cluster: string;
+  readonly node: string;
+  readonly uid?: string;
+  readonly providerId?: string;
+}
+
 /** The Node of a worker: of one that was not seen yet, whatever is by its name and says that it is this worker's. */
-export function refOf({ cluster, node, nodeUid, providerId }: Worker) {
+export function refOf({ cluster, node, nodeUid, providerId }: Worker): NodeReference {
   if (nodeUid !== undefined) return { cluster, node, uid: nodeUid };
   return { cluster, node, ...(providerId !== undefined && { providerId }) };
 }

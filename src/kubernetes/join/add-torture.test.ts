@@ -36,7 +36,11 @@ torture({
     nowMs = 1_000_000;
     simulated = new MemoryCluster(EDGE, () => nowMs);
     const apis = { apiOf: () => simulated };
-    const patient = { nowMs: () => nowMs, sleep: () => new Promise<never>(() => undefined), turn: async () => undefined };
+    const patient = {
+      nowMs: () => nowMs,
+      sleep: () => new Promise<never>(() => undefined),
+      turn: async () => undefined,
+    };
     const ofJournal = {
       get fleet() {
         if (journal === undefined) throw new Error('no server has been up yet');

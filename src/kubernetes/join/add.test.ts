@@ -68,7 +68,9 @@ describe('adding workers', () => {
     await world.retry(operation);
     expect(await world.runOperation(operation)).toBe('succeeded');
     expect(world.instances()).toHaveLength(2);
-    expect(world.cluster.calls.slice(calls).filter(({ node, call }) => node === well && call === 'readNode')).toEqual([]);
+    expect(world.cluster.calls.slice(calls).filter(({ node, call }) => node === well && call === 'readNode')).toEqual(
+      [],
+    );
     expect(world.violations).toEqual([]);
   });
 

@@ -97,6 +97,9 @@ export function heldByInstance(joining: Joining): RecordStep | undefined {
 }
 
 function failInstanceGone({ item, worker }: Joining): RecordStep {
-  return fail(item, { code: 'worker-instance-gone', worker: worker.id, instance: worker.doc.instance ?? worker.doc.node });
+  return fail(item, {
+    code: 'worker-instance-gone',
+    worker: worker.id,
+    instance: worker.doc.instance ?? worker.doc.node,
+  });
 }
-

@@ -28,7 +28,8 @@ export interface NewToken {
 }
 
 interface JoinRequest extends WorkersRequest {
-  readonly token: NewToken;
+  /** Refused when the server that took the request has no key to seal it by. */
+  readonly token: NewToken | Refusal;
   readonly joinDeadlineMs?: number | undefined;
 }
 
@@ -39,6 +40,8 @@ export interface AddWorkers extends JoinRequest {
   /** Fresh ids, one for each. */
   readonly ids: readonly string[];
   readonly template: InstanceTemplate;
+  /** Whose instances they are; as the cluster has it unless said. */
+  readonly project?: string | undefined;
 }
 
 export interface JoiningInstance {
@@ -52,13 +55,18 @@ export interface JoinInstances extends JoinRequest {
 }
 
 export function addWorkers(fleet: FleetReader, request: AddWorkers, builders: Builders): Decision<WorkersAnswer> {
-  const { count, cluster: name, template } = request;
+  const { count, cluster: name } = request;
   const cluster = findJoinable(fleet, name);
   if ('code' in cluster) return refuse(cluster);
+  const template = completeTemplate(cluster, request);
   if (count < 1 || count > WORKERS_ADDED_MAX) return refuse(denyCount(count));
   const nodes = composeNames(fleet, request);
   if ('code' in nodes) return refuse(nodes);
-  const denied = refuseInstances(fleet, composeCommand(template, { ...request, name: nodes[0] ?? '', count }), builders);
+  const denied = refuseInstances(
+    fleet,
+    composeCommand(template, { ...request, name: nodes[0] ?? '', count }),
+    builders,
+  );
   if (denied !== undefined) return refuse(denied);
   const workers = nodes.map((node) => ({ node }));
   return acceptJoin({ cluster, request, workers, template, buildMs: BUILD_MS });
@@ -80,6 +88,16 @@ export function joinInstances(fleet: FleetReader, request: JoinInstances): Decis
   return acceptJoin({ cluster, request, workers, buildMs: 0 });
 }
 
+/** What the request does not say is as the cluster has it. */
+function completeTemplate({ site, project }: Cluster, request: AddWorkers): InstanceTemplate {
+  const { template } = request;
+  return {
+    ...template,
+    project: request.project ?? project ?? template.project,
+    place: { ...(site !== undefined && { site }), ...template.place },
+  };
+}
+
 interface AcceptedJoin {
   readonly cluster: Cluster;
   readonly request: JoinRequest;
@@ -88,14 +106,9 @@ interface AcceptedJoin {
   readonly buildMs: number;
 }
 
-function acceptJoin({
-  cluster,
-  request,
-  workers,
-  template,
-  buildMs,
-}: AcceptedJoin): Decision<WorkersAnswer> {
+function acceptJoin({ cluster, request, workers, template, buildMs }: AcceptedJoin): Decision<WorkersAnswer> {
   const { operation, by, why, nowMs, token, joinDeadlineMs = JOIN_DEADLINE_MS } = request;
+  if ('code' in token) return refuse(token);
   const ids = workers.map(({ node }) => `${cluster.name}.${node}`);
   const waves = Math.ceil(workers.length / JOINS_AT_ONCE);
   const title = workers.length === 1 ? `add worker ${ids[0]}` : `add ${workers.length} workers to ${cluster.name}`;
@@ -208,7 +221,7 @@ function denyInstance(fleet: FleetReader, cluster: string, { node, instance }: J
 }
 
 function denyCount(count: number): Refusal {
-  const message = `${count} workers cannot be added: one request adds 1 to ${WORKERS_ADDED_MAX}.`;
+  const message = `${count} workers cannot be added: one request adds 1 to ${WORKERS_ADDED_MAX}. Ask for as many as that.`;
   return { kind: 'invalid', code: 'wrong-worker-count', message, field: '/count', facts: { count } };
 }
 

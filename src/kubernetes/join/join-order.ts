@@ -51,4 +51,3 @@ export function readJoinResult(outcome: ActionOutcome): JoinResult {
   if (outcome.kind === 'stale') throw new Error('an order to join is not refused by its lease epoch');
   return outcome.kind === 'failed' ? readTrouble(outcome.reason) : (outcome.facts?.['result'] as JoinResult);
 }
-

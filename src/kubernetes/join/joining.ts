@@ -20,7 +20,16 @@ import { WORKER_JOIN, type StoredJoin } from './model.ts';
  * `build` and `await-instance` bring the instance; `look` ends it for one that has joined; `queue` waits for its turn. What follows is one of the joins that go on
  * at once.
  */
-export const JOIN_STEPS = ['build', 'await-instance', 'look', 'queue', 'token', 'contact', 'join', 'await-node'] as const;
+export const JOIN_STEPS = [
+  'build',
+  'await-instance',
+  'look',
+  'queue',
+  'token',
+  'contact',
+  'join',
+  'await-node',
+] as const;
 export type JoinStep = (typeof JOIN_STEPS)[number];
 
 const JOINING_STEPS: readonly string[] = ['token', 'contact', 'join', 'await-node'];

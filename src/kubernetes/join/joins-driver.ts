@@ -5,12 +5,7 @@ import { idOf, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import { damagedReason, type Secrets } from '../../keys/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
-import {
-  ClusterRefused,
-  ClusterUnreachable,
-  type CallOptions,
-  type ClusterApi,
-} from '../cluster-api/cluster-api.ts';
+import { ClusterRefused, ClusterUnreachable, type CallOptions, type ClusterApi } from '../cluster-api/cluster-api.ts';
 import type { NodeTrouble } from '../drain/node-order.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import type { Reach } from '../machines/reach.ts';

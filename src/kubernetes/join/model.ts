@@ -127,6 +127,8 @@ export const SCRIPT_LENGTH_MAX = 48_000;
 
 const WORKER_SCRIPT_SCHEMA = Type.Object(
   {
+    /** Its id as well. */
+    cluster: Type.String(),
     text: Type.String({ minLength: 1, maxLength: SCRIPT_LENGTH_MAX }),
     changedBy: Type.String(),
     changedAtMs: Type.Integer(),
@@ -134,5 +136,4 @@ const WORKER_SCRIPT_SCHEMA = Type.Object(
   CLOSED,
 );
 export type WorkerScript = Static<typeof WORKER_SCRIPT_SCHEMA>;
-/** Its id is the cluster's. */
 export const WORKER_SCRIPT = schemaKind('worker-script', WORKER_SCRIPT_SCHEMA);

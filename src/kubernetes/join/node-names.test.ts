@@ -1,5 +1,5 @@
 // Names of new Nodes.
-import fc from 'fast-check';
+import { assert, nat, property, string } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { composeNodeName } from './node-names.ts';
 
@@ -24,8 +24,8 @@ describe('the name of a new Node', () => {
   });
 
   test('is a DNS label, whatever it is made of', () => {
-    fc.assert(
-      fc.property(fc.string(), fc.nat(), (base, tries) => {
+    assert(
+      property(string(), nat(), (base, tries) => {
         let left = tries % 12;
         const name = composeNodeName({ base, id: ID, isTaken: () => (left -= 1) >= 0 });
         expect(name).toMatch(LABEL);

@@ -8,11 +8,7 @@ import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKER } from '../model.ts';
 import { assignWork } from '../workers/transitions.ts';
 import { WORKER_ADD } from './decide.ts';
 
-export function undoJoin(
-  fleet: FleetReader,
-  item: StoredItem,
-  nowMs: number,
-): Pick<RecordStep, 'changes' | 'expects'> {
+export function undoJoin(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'> {
   const worker = findVictim(fleet, item);
   if (worker === undefined) return { changes: [], expects: [] };
   const cluster = fleet.get(CLUSTER, idOf(CLUSTER, worker.doc.cluster))?.doc;
