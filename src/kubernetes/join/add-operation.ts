@@ -1,6 +1,6 @@
 // The operation `worker-add`: builds an instance for each new worker and has it join, until its Node is Ready and says that it is this worker's. What a script printed
 // proves nothing. A retry goes on with the workers that are not in service, and builds nothing again that runs.
-import type { AppliedChange, FleetReader } from '../../fleet/index.ts';
+import { idOf, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import type { Builders } from '../../instances/index.ts';
 import {
   decideLater,
@@ -15,7 +15,6 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
-import { idOf } from '../../fleet/index.ts';
 import { failSuperseded, isDue, noteOf, changeWorker } from '../drain/victim-steps.ts';
 import { itemsToWake as itemsOfVictims } from '../drain/wake.ts';
 import { limitJoin } from '../workers/transitions.ts';
