@@ -27,7 +27,7 @@ export interface TaskFault {
   readonly after?: boolean;
 }
 
-type InstanceTaskResult = Omit<TaskAnswer, 'task'>;
+type TaskResult = Omit<TaskAnswer, 'task'>;
 
 export class Machines {
   /** By `host/instance`. */
@@ -51,11 +51,6 @@ export class Machines {
     this.#faults.push(fault);
   }
 
-  /** Nothing fails any more. */
-  forgive(): void {
-    this.#faults.length = 0;
-  }
-
   /** The hosts with a running copy. */
   hostsRunning(instance: string): string[] {
     return this.hostsWith(instance, 'running');
@@ -68,7 +63,7 @@ export class Machines {
       .sort();
   }
 
-  perform(host: string, { kind, args }: Omit<Task, 'id'>): InstanceTaskResult {
+  perform(host: string, { kind, args }: Omit<Task, 'id'>): TaskResult {
     const instance = String(args['instance']);
     this.log.push(`${kind} ${instance} on ${host}`);
     const at = this.#faults.findIndex(
@@ -83,7 +78,7 @@ export class Machines {
     return { outcome: 'failed', problems: [`told to fail: ${kind}`], facts };
   }
 
-  #do(host: string, kind: string, args: Task['args']): InstanceTaskResult {
+  #do(host: string, kind: string, args: Task['args']): TaskResult {
     const key = `${host}/${String(args['instance'])}`;
     switch (kind) {
       case 'build':
@@ -114,7 +109,7 @@ export class Machines {
   }
 
   /** A host that binds reports what it bound; one that gets bound ports reports nothing. */
-  async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<InstanceTaskResult> {
+  async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<TaskResult> {
     const performed = this.perform(host, task);
     const { network: mode = 'ready', nics = [], instance } = task.args;
     const outside = (nics as readonly (HostNic & { readonly backEnd: BackEndName })[]).filter(
@@ -166,6 +161,6 @@ function kindOf(
   return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
 }
 
-function missingAnswer(fault: string): InstanceTaskResult {
+function missingAnswer(fault: string): TaskResult {
   return { outcome: 'failed', problems: [fault], facts: { fault, runs: false } };
 }

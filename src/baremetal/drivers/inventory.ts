@@ -146,8 +146,13 @@ export interface MachineCall extends NodeFence {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
+/** The code of the reason why a machine does nothing for an instance: it, or what knows it, has another one, or none. */
+export const MACHINE_NOT_OURS = 'machine-not-ours';
+
 export type MachineOutcome =
-  | { readonly kind: 'applied' | 'already' | 'stale'; readonly facts?: Readonly<Record<string, unknown>> }
+  | { readonly kind: 'applied' | 'already'; readonly facts?: Readonly<Record<string, unknown>> }
+  /** Without effect: another instance has it, or it was called under a later epoch. */
+  | { readonly kind: 'stale'; readonly reason?: Reason }
   | { readonly kind: 'failed'; readonly reason: Reason };
 
 /** What a machine is doing, as whoever drives it sees it. */

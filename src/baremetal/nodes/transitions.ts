@@ -18,7 +18,7 @@ export function isRefused(result: TransitionResult): result is Refusal {
   return 'code' in result;
 }
 
-export interface ReserveTransition extends ChangeNote {
+export interface ReserveNode extends ChangeNote {
   readonly instance: string;
   readonly manager: string;
   /** The epoch of that manager's lease. */
@@ -28,7 +28,7 @@ export interface ReserveTransition extends ChangeNote {
 /** Gives a free node to an instance. */
 export function reserve(
   node: StoredNode,
-  { instance, manager, managerEpoch, ...change }: ReserveTransition,
+  { instance, manager, managerEpoch, ...change }: ReserveNode,
 ): TransitionResult {
   const { claimedFor, ...doc } = node.doc;
   if (bucketOf(doc) !== 'free' || (claimedFor !== undefined && claimedFor !== instance)) return refuseNotFree(node);

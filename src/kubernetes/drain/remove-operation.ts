@@ -14,7 +14,6 @@ import {
   type PlannedStep,
   type RecordStep,
 } from '../../operations/index.ts';
-import { removeLog } from '../join/model.ts';
 import { WORKER } from '../model.ts';
 import { beginRemoval, finishDrain } from '../workers/transitions.ts';
 import { VICTIM_STEPS, type Batch, type VictimStep } from './batch.ts';
@@ -32,7 +31,6 @@ import {
   observeOther,
   observeVictim,
   planVictim,
-  refOf,
   waitForOthers,
   type Victim,
 } from './victim-steps.ts';
@@ -90,8 +88,11 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
   switch (step as VictimStep) {
     case 'detach':
       return planDetach(victim, batch);
-    case 'delete-node':
-      return isDue(item, nowMs) ? [act(item, { op: 'delete', ...refOf(worker.doc) })] : [];
+    case 'delete-node': {
+      const { cluster, node, nodeUid } = worker.doc;
+      const uid = nodeUid === undefined ? {} : { uid: nodeUid };
+      return isDue(item, nowMs) ? [act(item, { op: 'delete', cluster, node, ...uid })] : [];
+    }
     case 'delete-instance':
       return [decideLater(item, (at, atMs) => [decideDeletion({ fleet: at, item, nowMs: atMs }, builders)])];
     case 'await-instance':
@@ -128,7 +129,7 @@ function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   if (result.kind === 'volumes') return observeVolumes(victim, result.attached);
   if (result.kind !== 'deleted') return observeOther(victim, result) ?? record(item, { state: 'running', step });
   if (step === 'confirm') {
-    const changes = [remove(WORKER, worker.id), ...removeReport(fleet, worker.id), ...removeLog(fleet, worker.id)];
+    const changes = [remove(WORKER, worker.id), ...removeReport(fleet, worker.id)];
     return record(
       item,
       { state: 'done', step },
@@ -166,8 +167,7 @@ function observeVolumes({ item, worker, nowMs }: Victim, attached: number): Reco
 const VOLUMES_ATTACHED = 'volumes-attached';
 
 function nextAfterNode({ worker }: Victim): VictimStep {
-  const { instance, work } = worker.doc;
-  return instance === undefined || work?.keepsInstance === true ? 'confirm' : 'delete-instance';
+  return worker.doc.instance === undefined ? 'confirm' : 'delete-instance';
 }
 
 function decideDeletion({ fleet, item, nowMs }: PlannedItem, builders: Builders): RecordStep {
@@ -199,7 +199,6 @@ function hasInstance(fleet: FleetReader, id: string): boolean {
 }
 
 function planConfirmation({ item, worker, nowMs }: Victim): readonly PlannedStep[] {
-  const { cluster, node, providerId } = worker.doc;
-  const own = { cluster, node, ...(providerId !== undefined && { providerId }) };
-  return isDue(item, nowMs) ? [act(item, { op: 'confirm-deleted', ...own })] : [];
+  const { cluster, node } = worker.doc;
+  return isDue(item, nowMs) ? [act(item, { op: 'confirm-deleted', cluster, node })] : [];
 }

@@ -1,6 +1,6 @@
 // What Ironic says of a node, in the terms of this control plane. Its answers come from outside: a field that is not as it should be counts as absent.
 import { NODE_TRAITS_MAX, type PowerState } from '../../model.ts';
-import type { InventoryNode, MachineStatus, UnsaidField } from '../inventory.ts';
+import type { InventoryNode, UnsaidField } from '../inventory.ts';
 
 /** As it is answered; every field may be missing or null. */
 export interface IronicNode {
@@ -84,28 +84,6 @@ export function toInventoryNode(
 /** Whether its own endpoint would allocate it, as far as the node's state says. */
 export function isClaimable({ provisionState, isInMaintenance, instanceUuid }: IronicNode): boolean {
   return provisionState === 'available' && !isInMaintenance && instanceUuid === undefined;
-}
-
-/** The steps of Ironic's life of a node; what is not named here it does to itself, and there is nothing of an instance on it. */
-const STATES: Readonly<Record<string, MachineStatus['state']>> = {
-  active: 'deployed',
-  deploying: 'deploying',
-  'wait call-back': 'deploying',
-  'deploy hold': 'deploying',
-  'deploy failed': 'failed',
-  error: 'failed',
-  deleting: 'cleaning',
-  deleted: 'cleaning',
-  cleaning: 'cleaning',
-  'clean wait': 'cleaning',
-  'clean hold': 'cleaning',
-  'clean failed': 'failed',
-  rebuild: 'deploying',
-  rescue: 'deployed',
-};
-
-export function machineStateOf({ provisionState }: IronicNode): MachineStatus['state'] {
-  return STATES[provisionState] ?? 'empty';
 }
 
 function toPower(value: unknown): PowerState {

@@ -107,6 +107,8 @@ export class IronicNodes {
   async ownershipOf(node: IronicNode, fence: NodeFence, how: CallOptions): Promise<Ownership> {
     if (node.instanceUuid === undefined) return 'free';
     const mark = await this.markOf(node, how);
+    // The id alone says whose it is: an allocation that is not there any more ended after the node was read.
+    if (mark === undefined && node.instanceUuid === claimUuid(fence)) return 'ours';
     if (mark?.instance !== fence.instance) return 'other';
     return mark.nodeEpoch > fence.nodeEpoch ? 'stale' : 'ours';
   }

@@ -5,20 +5,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { IronicClient } from './ironic-client-driver.ts';
+import { fail, Provisioning, type Answer, type ProvisionedNode } from './ironic-provisioning-fixture.ts';
 
-export interface ServedNode {
+export interface ServedNode extends ProvisionedNode {
   readonly uuid: string;
   name: string | null;
-  provision_state: string;
-  power_state: string | null;
-  maintenance: boolean;
-  instance_uuid: string | null;
   resource_class: string | null;
   traits: string[];
   owner: string | null;
   lessee: string | null;
   properties: Record<string, unknown>;
-  extra: Record<string, unknown>;
   updated_at: string | null;
 }
 
@@ -29,11 +25,6 @@ interface Allocation {
   readonly last_error: string | null;
   readonly extra: unknown;
   readonly traits: readonly string[];
-}
-
-interface Answer {
-  readonly status: number;
-  readonly body?: object;
 }
 
 /** `hang` never answers, `cut` ends the connection in the middle of the answer. */
@@ -48,8 +39,12 @@ export class IronicServer {
   decide: (call: string) => Fate = () => 'pass';
   /** The newest minor version that it knows. */
   minor = 80;
+  /** What it does with machines. */
+  readonly provisioning = new Provisioning((allocation) => void this.allocations.delete(allocation));
   /** Called before a node is written: what others do in between. */
   beforeWrite: (node: ServedNode) => void = () => undefined;
+  /** Called before a node alone is shown. */
+  beforeShown: (node: ServedNode) => void = () => undefined;
   #second = 0;
   readonly #server: Server;
 
@@ -86,6 +81,7 @@ export class IronicServer {
       properties: { cpus: 8, memory_mb: '16384', local_gb: 100, cpu_arch: 'x86_64' },
       extra: {},
       updated_at: null,
+      ...{ target_power_state: null, instance_info: {}, last_error: null },
       ...facts,
     };
     this.nodes.set(uuid, node);
@@ -133,7 +129,7 @@ export class IronicServer {
     url: URL,
     { version, body }: { version: number; body: Record<string, unknown> | undefined },
   ): Answer {
-    const [, , kind = '', id] = url.pathname.split('/');
+    const [, , kind = '', id, ...rest] = url.pathname.split('/');
     if (kind === '') return { status: 200, body: {} };
     if (kind === 'nodes') {
       // It takes the time of a change for no field, and shows it with everything else.
@@ -142,7 +138,13 @@ export class IronicServer {
       if (id === undefined || id === 'detail') return this.#listNodes(url, version);
       const node = this.nodes.get(id);
       if (node === undefined) return fail(404, `Node ${id} could not be found.`);
-      return method === 'PATCH' ? this.#patch(node, body, version) : { status: 200, body: shownAs(node, version) };
+      const asked = this.provisioning.answer(node, { method, path: rest.join('/'), body: body ?? {} });
+      if (asked !== undefined) return asked;
+      if (method === 'PATCH') return this.#patch(node, body, version);
+      this.beforeShown(node);
+      const shown = { status: 200, body: shownAs(node, version) };
+      this.provisioning.advance(node);
+      return shown;
     }
     if (kind !== 'allocations' || version < 52) return fail(404, 'Not found');
     if (method === 'POST') return this.#allocate(body ?? {});
@@ -150,8 +152,10 @@ export class IronicServer {
     const allocation = this.allocations.get(id);
     if (allocation === undefined) return fail(404, `Allocation ${id} could not be found.`);
     if (method === 'GET') return { status: 200, body: allocation };
-    this.allocations.delete(id);
     const node = this.nodes.get(allocation.node_uuid ?? '');
+    if (node?.provision_state === 'active' && !node.maintenance)
+      return fail(409, `Cannot remove allocation ${id}, because the node is active (and maintenance mode is off)`);
+    this.allocations.delete(id);
     if (node !== undefined) this.change(node.uuid, { instance_uuid: null });
     return { status: 204 };
   }
@@ -179,13 +183,19 @@ export class IronicServer {
 
   #patch(node: ServedNode, body: unknown, version: number): Answer {
     this.beforeWrite(node);
+    const refused = this.provisioning.denyPatch(node);
+    if (refused !== undefined) return refused;
     for (const { op, path, value } of body as readonly { op: string; path: string; value?: unknown }[]) {
       const [, field = '', name = ''] = path.split('/');
       if (field === 'instance_uuid') {
         if (op === 'add' && node.instance_uuid !== null)
           return fail(409, `Node ${node.uuid} is associated with instance ${node.instance_uuid}.`);
         this.change(node.uuid, { instance_uuid: op === 'remove' ? null : String(value) });
+      } else if (field === 'instance_info') {
+        node.instance_info = value as Record<string, unknown>;
       } else {
+        if (op === 'remove' && !Object.hasOwn(node.extra, name))
+          return fail(400, `Couldn't apply patch: can't remove a non-existent object '${name}'`);
         const rest = Object.entries(node.extra).filter(([one]) => one !== name);
         node.extra = Object.fromEntries(op === 'remove' ? rest : [...rest, [name, value]]);
       }
@@ -241,9 +251,4 @@ function pageOf(what: string, items: readonly object[], url: URL): object {
   const from = marker === null ? 0 : items.findIndex((one) => (one as { uuid: string }).uuid === marker) + 1;
   const next = from + limit < items.length ? { next: 'there is more' } : {};
   return { [what]: items.slice(from, from + limit), ...next };
-}
-
-/** Its fault is JSON text within JSON. */
-function fail(status: number, faultstring: string): Answer {
-  return { status, body: { error_message: JSON.stringify({ faultstring }) } };
 }

@@ -2,25 +2,24 @@
 // which another manager began is waited for and never begun twice.
 import type {
   CallOptions,
+  MachineAction,
   MachineCall,
   MachineDriver,
   MachineOutcome,
   MachineStatus,
   NodeFence,
 } from '../inventory.ts';
+import { CLAIM_MARK, composeDeployMark, DEPLOY_MARK, readDeployMark } from './claim-mark.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
-import { machineStateOf, toRecord, type IronicNode } from './ironic-node.ts';
+import { toRecord, type IronicNode } from './ironic-node.ts';
 import { IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
+import { claimGone, hasOtherInstance, planCleaning, type Claim } from './plan-cleaning.ts';
+import { machineStateOf } from './provision-states.ts';
 
 const LOOK_EVERY_MS = 500;
 /** What Muster keeps on the node beside the claim's mark: goes with the next cleaning by Muster. */
 const PORTS_MARK = 'muster_ports';
 const REBOOT_MARK = 'muster_reboot';
-
-const FAILURES: Readonly<Record<'deploy' | 'clean', readonly string[]>> = {
-  deploy: ['deploy failed', 'error'],
-  clean: ['clean failed', 'error'],
-};
 
 export class IronicMachines implements MachineDriver {
   readonly name = 'ironic';
@@ -48,10 +47,11 @@ export class IronicMachines implements MachineDriver {
     how.signal.throwIfAborted();
     try {
       const node = await this.#nodes.get(call.node, how);
+      if (call.action === 'clean') return await this.#clean(node, call, how);
       const ownership = await this.#nodes.ownershipOf(node, call, how);
-      if (ownership === 'free') return call.action === 'clean' ? { kind: 'already' } : { kind: 'stale' };
-      if (ownership !== 'ours') return { kind: 'stale' };
-      return await this.#carryOutOn(node, call, how);
+      if (ownership === 'free') return { kind: 'stale', reason: claimGone(call) };
+      if (ownership !== 'ours') return { kind: 'stale', reason: hasOtherInstance(call) };
+      return await this.#carryOutOn(node, { ...call, action: call.action }, how);
     } catch (error) {
       // Whether it was done is not known where nothing was answered: whoever called looks at the machine, and calls again.
       if (isRefusedWith(error, 400, 403, 404, 406, 409)) return fail(error.code, error.message);
@@ -59,12 +59,14 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  #carryOutOn(node: IronicNode, call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  #carryOutOn(
+    node: IronicNode,
+    call: MachineCall & { readonly action: Exclude<MachineAction, 'clean'> },
+    how: CallOptions,
+  ): Promise<MachineOutcome> {
     switch (call.action) {
       case 'deploy':
         return this.#deploy(node, call, how);
-      case 'clean':
-        return this.#clean(node, how);
       case 'power-on':
       case 'power-off':
         return this.#switchPower(node, call.action === 'power-on' ? 'on' : 'off', how);
@@ -77,20 +79,16 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #deploy(node: IronicNode, { args }: MachineCall, how: CallOptions): Promise<MachineOutcome> {
-    const state = machineStateOf(node);
-    if (state === 'deployed') return { kind: 'already' };
-    if (state === 'cleaning') return fail('deploy-failed', `The node is ${node.provisionState}.`);
+  async #deploy(node: IronicNode, call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
     let isBegunHere = false;
-    if (state !== 'deploying') {
-      await this.#patch(node, [{ op: 'replace', path: '/instance_info', value: composeInstanceInfo(args) }], how);
-      isBegunHere = await this.#beginProvision(node, 'active', how);
+    // One that failed is cleaned first.
+    if (machineStateOf(node) === 'empty') {
+      const marked = { op: 'add', path: `/extra/${DEPLOY_MARK}`, value: composeDeployMark(call) };
+      const info = { op: 'replace', path: '/instance_info', value: composeInstanceInfo(call.args) };
+      await this.#patch(node, [info, marked], how);
+      isBegunHere = await this.#provision(node, 'active', how);
     }
-    const after = await this.#awaitNode(
-      node.uuid,
-      how,
-      (now) => machineStateOf(now) !== 'deploying' && now.provisionState !== 'available',
-    );
+    const after = await this.#awaitNode(node.uuid, how, (now) => machineStateOf(now) !== 'deploying');
     if (machineStateOf(after) === 'deployed') return this.#finishDeploy(after, isBegunHere, how);
     return failOf('deploy', after);
   }
@@ -101,38 +99,39 @@ export class IronicMachines implements MachineDriver {
     return { kind: isBegunHere ? 'applied' : 'already' };
   }
 
-  async #clean(node: IronicNode, how: CallOptions): Promise<MachineOutcome> {
-    switch (machineStateOf(node)) {
-      case 'empty':
-        return { kind: 'already' };
-      case 'cleaning':
-        break;
-      case 'failed':
-        if (node.provisionState === 'clean failed') await this.#beginCleaningAgain(node, how);
-        else await this.#beginProvision(node, 'deleted', how);
-        break;
-      case 'deploying':
-      case 'deployed':
-        await this.#beginProvision(node, 'deleted', how);
+  /** Until Ironic calls it available: what another manager began, and what Ironic does by itself, is waited for. */
+  async #clean(first: IronicNode, call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+    let hasBegun = false;
+    for (let node = first; ; node = await this.#nodes.get(call.node, how)) {
+      const step = planCleaning(node, { fence: call, claim: await this.#claimOf(node, call, how), hasBegun });
+      switch (step.kind) {
+        case 'clean':
+          // A claim that is still there is given back later, and is known by its mark.
+          if (node.instanceUuid === undefined) await this.#removeMarks(node, how);
+          return { kind: hasBegun ? 'applied' : 'already' };
+        case 'not-ours':
+          return { kind: 'stale', reason: step.reason };
+        case 'failed':
+          return step;
+        case 'wait':
+          await this.#rest(how);
+          break;
+        case 'end-maintenance':
+          await this.#nodes.sendToNode({ method: 'DELETE', path: `/v1/nodes/${node.uuid}/maintenance`, ...how });
+          break;
+        case 'provision':
+          // To be managed is on the way to a cleaning only.
+          if ((await this.#provision(node, step.target, how)) && step.target !== 'manage') hasBegun = true;
+      }
     }
-    const after = await this.#awaitNode(
-      node.uuid,
-      how,
-      (now) => now.provisionState === 'available' || FAILURES.clean.includes(now.provisionState),
-    );
-    if (after.provisionState !== 'available') return failOf('clean', after);
-    await this.#removeMarks(after, how);
-    return { kind: 'applied' };
   }
 
-  /** Ironic puts what could not be cleaned into maintenance; it goes through `manageable` to be cleaned again. */
-  async #beginCleaningAgain(node: IronicNode, how: CallOptions): Promise<void> {
-    const path = `/v1/nodes/${node.uuid}/maintenance`;
-    if (node.isInMaintenance) await this.#nodes.sendToNode({ method: 'DELETE', path, ...how });
-    await this.#beginProvision(node, 'manage', how);
-    const manageable = await this.#awaitNode(node.uuid, how, (now) => now.provisionState !== 'clean failed');
-    await this.#beginProvision(manageable, 'provide', how);
-    await this.#awaitNode(node.uuid, how, (now) => now.provisionState !== 'manageable');
+  async #claimOf(node: IronicNode, fence: MachineCall, how: CallOptions): Promise<Claim> {
+    const ownership = await this.#nodes.ownershipOf(node, fence, how);
+    if (ownership === 'ours') return 'ours';
+    if (ownership !== 'free') return 'other';
+    const mark = readDeployMark(node.extra);
+    return mark?.instance === fence.instance && mark.nodeEpoch <= fence.nodeEpoch ? 'ended' : 'gone';
   }
 
   async #switchPower(node: IronicNode, wanted: 'on' | 'off', how: CallOptions): Promise<MachineOutcome> {
@@ -192,24 +191,22 @@ export class IronicMachines implements MachineDriver {
   }
 
   async #removeMarks({ uuid, extra }: IronicNode, how: CallOptions): Promise<void> {
-    const marks = ['muster', PORTS_MARK, REBOOT_MARK].filter((mark) => Object.hasOwn(extra, mark));
+    const marks = [CLAIM_MARK, DEPLOY_MARK, PORTS_MARK, REBOOT_MARK].filter((mark) => Object.hasOwn(extra, mark));
     if (marks.length === 0) return;
     const body = marks.map((mark) => ({ op: 'remove', path: `/extra/${mark}` }));
     await this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${uuid}`, body, ...how });
   }
 
-  /** False when the node is on its way already: another caller began it. */
-  async #beginProvision({ uuid }: IronicNode, target: string, how: CallOptions): Promise<boolean> {
+  /** False when it is in another state by now: another caller was faster, and it is decided anew on what it has become. */
+  async #provision({ uuid, provisionState }: IronicNode, target: string, how: CallOptions): Promise<boolean> {
     const path = `/v1/nodes/${uuid}/states/provision`;
     try {
       await this.#nodes.sendToNode({ method: 'PUT', path, body: { target }, ...how });
       return true;
     } catch (error) {
-      // A transition that its state does not have: it is decided on what it becomes.
-      if (isRefusedWith(error, 400, 409)) {
-        const now = await this.#nodes.get(uuid, how);
-        if (machineStateOf(now) !== 'empty') return false;
-      }
+      if (!isRefusedWith(error, 400, 409)) throw error;
+      const now = await this.#nodes.get(uuid, how);
+      if (now.provisionState !== provisionState) return false;
       throw error;
     }
   }
@@ -226,9 +223,13 @@ export class IronicMachines implements MachineDriver {
     for (;;) {
       const now = await this.#nodes.get(node, how);
       if (isSettled(now)) return now;
-      await this.#client.sleep(LOOK_EVERY_MS, how.signal);
-      how.signal.throwIfAborted();
+      await this.#rest(how);
     }
+  }
+
+  async #rest({ signal }: CallOptions): Promise<void> {
+    await this.#client.sleep(LOOK_EVERY_MS, signal);
+    signal.throwIfAborted();
   }
 }
 
@@ -245,7 +246,7 @@ function composeInstanceInfo({
   };
 }
 
-function failOf(what: 'deploy' | 'clean' | 'power', { provisionState, lastError }: IronicNode): MachineOutcome {
+function failOf(what: 'deploy' | 'power', { provisionState, lastError }: IronicNode): MachineOutcome {
   return fail(`${what}-failed`, lastError ?? `The node is "${provisionState}", and Ironic does not say why.`);
 }
 
