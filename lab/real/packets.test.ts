@@ -7,7 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test, type TestContext } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
 import { run } from '../command.ts';
-import { Fleet, USUAL } from '../scenarios/fleet.ts';
+import { LabFleet, USUAL } from '../scenarios/fleet.ts';
 import { reach } from '../traffic/ping.ts';
 import { runTrial, type Trial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
@@ -35,10 +35,10 @@ async function leaseIn(namespace: string): Promise<Record<string, string>> {
 }
 
 ovsSuite('packets', () => {
-  let fleet: Fleet;
+  let fleet: LabFleet;
 
   beforeAll(async () => {
-    fleet = await Fleet.start(3);
+    fleet = await LabFleet.start(3);
   });
 
   afterAll(async () => {

@@ -1,14 +1,14 @@
 // One service that no other host can prepare, on real switches: the others and the instances leave without it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
-import { Fleet } from '../scenarios/fleet.ts';
+import { LabFleet } from '../scenarios/fleet.ts';
 import { leaveBesideSickRouter } from '../scenarios/sick-router.ts';
 
 ovsSuite('a sick router', () => {
-  let fleet: Fleet;
+  let fleet: LabFleet;
 
   beforeAll(async () => {
-    fleet = await Fleet.start(3);
+    fleet = await LabFleet.start(3);
   });
 
   afterAll(async () => {

@@ -1,14 +1,14 @@
 // The host that a translation was just switched to is killed, on real switches: the old one goes on with the connections.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
-import { Fleet } from '../scenarios/fleet.ts';
+import { LabFleet } from '../scenarios/fleet.ts';
 import { loseTargetAfterSwitch } from '../scenarios/target-dies.ts';
 
 ovsSuite('a target that dies', () => {
-  let fleet: Fleet;
+  let fleet: LabFleet;
 
   beforeAll(async () => {
-    fleet = await Fleet.start(3);
+    fleet = await LabFleet.start(3);
   });
 
   afterAll(async () => {

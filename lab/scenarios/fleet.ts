@@ -63,7 +63,7 @@ interface HistoryCommit {
   }[];
 }
 
-export class Fleet {
+export class LabFleet {
   readonly underlay: Underlay;
   readonly muster: Muster;
   readonly instances: FleetInstance[] = [];
@@ -75,11 +75,11 @@ export class Fleet {
     this.muster = muster;
   }
 
-  static async start(hosts: number, say?: (line: string) => void, signal?: AbortSignal): Promise<Fleet> {
+  static async start(hosts: number, say?: (line: string) => void, signal?: AbortSignal): Promise<LabFleet> {
     const how = { ...(say !== undefined && { say }), ...(signal !== undefined && { signal }) };
     const underlay = await Underlay.start({ hosts, ...how });
     try {
-      const fleet = new Fleet(underlay, await Muster.start(underlay, how));
+      const fleet = new LabFleet(underlay, await Muster.start(underlay, how));
       await fleet.#networks();
       for (const { names } of underlay.hosts) await fleet.build(`vm${names.number}`, names.number);
       say?.(`${hosts} instances are built`);

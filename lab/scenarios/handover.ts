@@ -1,7 +1,7 @@
 // A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and nobody's address
 // and port outside becomes another.
 import { runTrial, type Outcome } from '../trial.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 
 const HOSTS = 3;
@@ -21,7 +21,7 @@ async function runHandover(
   { say, signal }: ScenarioRun,
   { sourcePort, newcomer, late, times = 1 }: HandoverOptions = {},
 ): Promise<Outcome> {
-  const fleet = await Fleet.start(HOSTS, say, signal);
+  const fleet = await LabFleet.start(HOSTS, say, signal);
   try {
     const from = await fleet.designated(SERVICE);
     const load = await fleet.load(sourcePort === undefined ? USUAL : { ...USUAL, sourcePort });
@@ -42,7 +42,7 @@ async function runHandover(
   }
 }
 
-async function joinNewcomer(fleet: Fleet): Promise<number> {
+async function joinNewcomer(fleet: LabFleet): Promise<number> {
   const number = HOSTS + 1;
   await fleet.muster.join(await fleet.underlay.addHosts(1));
   await fleet.build(`vm${number}`, number);
@@ -50,7 +50,7 @@ async function joinNewcomer(fleet: Fleet): Promise<number> {
 }
 
 /** Packets do not show what is left behind: the switches do. */
-async function checkSwitches(fleet: Fleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
+async function checkSwitches(fleet: LabFleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
   const problems = await fleet.waitForConvergence();
   return problems.length === 0 ? outcome : { kind: 'failed', verdict: outcome.verdict, problems };
 }

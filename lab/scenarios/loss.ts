@@ -7,7 +7,7 @@ import type { TrafficResults } from '../traffic/results.ts';
 import { LOAD_MS, usualFlows } from '../traffic/usual-load.ts';
 import { runTrial, type Outcome, type Trial } from '../trial.ts';
 import { Underlay } from '../underlay/underlay.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import { BfdMonitor } from './bfd-monitor.ts';
 import { Ovn } from './ovn.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
@@ -35,7 +35,7 @@ interface Loss {
 }
 
 /** Kills the designated host; answers when the standby has its work. */
-async function lose(fleet: Fleet, what: What): Promise<Loss> {
+async function lose(fleet: LabFleet, what: What): Promise<Loss> {
   const lost = await fleet.designated(SERVICE);
   const others = fleet.underlay.hosts.filter(({ names }) => names.number !== lost);
   const monitor = await BfdMonitor.start(others, `h${lost}`);
@@ -111,7 +111,7 @@ interface OwnLosses {
 }
 
 async function lossesAtMuster(what: What, { say, signal }: ScenarioRun): Promise<OwnLosses> {
-  const fleet = await Fleet.start(HOSTS, say, signal);
+  const fleet = await LabFleet.start(HOSTS, say, signal);
   const noted: Loss[] = [];
   let lost = 0;
   try {
@@ -135,7 +135,7 @@ async function lossesAtMuster(what: What, { say, signal }: ScenarioRun): Promise
 }
 
 /** A standby is there, and all peers have BFD sessions. */
-async function untilRedundant(fleet: Fleet): Promise<void> {
+async function untilRedundant(fleet: LabFleet): Promise<void> {
   await fleet.until('there is no standby', async () => (await fleet.service(SERVICE)).standby);
   await fleet.untilBfdUp();
   const ready = await fleet.waitForConvergence();

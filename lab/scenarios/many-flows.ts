@@ -5,7 +5,7 @@ import type { Mod } from '../../src/dataplane/ovs/openflow/mods.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { Fleet } from './fleet.ts';
+import { LabFleet } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const HOSTS = 3;
@@ -45,7 +45,7 @@ export const manyFlows: Scenario = {
   name: 'a-hundred-thousand-flows',
   about: `${FLOWS} flows come onto the switch of the designated host in one bundle`,
   async run({ say, signal }) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       const host = fleet.underlay.host(await fleet.designated('nat:edge'));
       let ms = NaN;

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { runConcurrently } from '../run-concurrently.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const HOSTS = 50;
@@ -20,7 +20,7 @@ export const oneOfFifty: Scenario = {
   name: 'one-of-fifty-leaves',
   about: `one of ${HOSTS} hosts is emptied and removed; how soon the others have nothing of it`,
   async run({ say, signal }) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       // This is about what is cleared away. Ten heartbeats a second of fifty switches would take three quarters of two cores.
       await fleet.setElection({ bfdIntervalMs: 1000 });
@@ -60,7 +60,7 @@ export const oneOfFifty: Scenario = {
 };
 
 /** From the commit that removes the host until the last of them has read back that it has nothing of the host any more. */
-async function measureCleanUpMs({ muster }: Fleet, name: string): Promise<number> {
+async function measureCleanUpMs({ muster }: LabFleet, name: string): Promise<number> {
   let reportedAtMs: number | undefined;
   const deadlineMs = performance.now() + PATIENCE_MS;
   while (performance.now() < deadlineMs) {

@@ -1,6 +1,6 @@
 // The designated host leaves by plan, under load from instances on the hosts that stay.
 import { runTrial } from '../trial.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const HOSTS = 3;
@@ -10,7 +10,7 @@ export const scaleIn: Scenario = {
   name: 'scale-in-of-the-designated-host',
   about: 'the host that translates is emptied, handed over and removed; the instances of the others go on',
   async run({ say, signal }) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       const leaving = await fleet.designated(SERVICE);
       const staying = fleet.instances.filter(({ host }) => host !== leaving);

@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { mayBeHeldUp } from '../oracle.ts';
 import { runTrial, type Outcome } from '../trial.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 import {
   figuresOf,
@@ -44,14 +44,14 @@ interface Listed<T> {
 const isHealthy = ({ id }: { readonly id: string }): boolean => id !== SICK;
 
 class SickFleet {
-  readonly fleet: Fleet;
+  readonly fleet: LabFleet;
   readonly #instances: string[] = [];
 
-  constructor(fleet: Fleet) {
+  constructor(fleet: LabFleet) {
     this.fleet = fleet;
   }
 
-  get #client(): Fleet['muster']['client'] {
+  get #client(): LabFleet['muster']['client'] {
     return this.fleet.muster.client;
   }
 
@@ -209,7 +209,7 @@ async function leaveTwice(sick: SickFleet): Promise<SickRun> {
 }
 
 /** In a fleet that is new, under load from the instances that stay. */
-export async function leaveBesideSickRouter(fleet: Fleet): Promise<Outcome> {
+export async function leaveBesideSickRouter(fleet: LabFleet): Promise<Outcome> {
   const sick = new SickFleet(fleet);
   await sick.build();
   let ran: SickRun | undefined;
@@ -222,7 +222,7 @@ export async function leaveBesideSickRouter(fleet: Fleet): Promise<Outcome> {
 }
 
 /** What is neither about packets nor about time holds on a busy machine as well. */
-async function toOutcome(fleet: Fleet, outcome: Outcome, ran: SickRun): Promise<Outcome> {
+async function toOutcome(fleet: LabFleet, outcome: Outcome, ran: SickRun): Promise<Outcome> {
   const figures = figuresOf(ran);
   const times = outcome.kind === 'machine-too-busy' ? [] : judgeSickTimes(ran);
   const found = [...judgeSickRun(ran), ...times, ...(await fleet.waitForConvergence())];
@@ -241,7 +241,7 @@ export const sickRouter: Scenario = {
   about:
     'a host leaves with three routers, and with one more whose next hop outside does not answer; then it is recovered',
   async run({ say, signal }) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       return await leaveBesideSickRouter(fleet);
     } finally {

@@ -2,7 +2,7 @@
 // of instances that only receive, from the same address and port outside.
 import { runTrial, type Outcome } from '../trial.ts';
 import { BfdMonitor } from './bfd-monitor.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
 import { judgeTargetLoss, type Ends, type Loss } from './target-loss-judgement.ts';
 
@@ -25,7 +25,7 @@ interface Trouble {
 const PREFERRED = 100;
 
 /** Because its host leaves, or on request. Instances stay where they are. */
-async function beginHandover(fleet: Fleet, { from, to }: Ends, why: Why): Promise<void> {
+async function beginHandover(fleet: LabFleet, { from, to }: Ends, why: Why): Promise<void> {
   const { client } = fleet.muster;
   if (why === 'asked-for') await client.post(`/services/${encodeURIComponent(SERVICE)}/move`, { host: `h${to}` });
   else {
@@ -35,7 +35,7 @@ async function beginHandover(fleet: Fleet, { from, to }: Ends, why: Why): Promis
 }
 
 /** Hands the service over, and kills its new host with its agent in this phase. */
-async function loseTarget(fleet: Fleet, { from, to }: Ends, { phase, why }: Trouble): Promise<Loss> {
+async function loseTarget(fleet: LabFleet, { from, to }: Ends, { phase, why }: Trouble): Promise<Loss> {
   const others = fleet.underlay.hosts.filter(({ names }) => names.number !== to);
   const monitor = await BfdMonitor.start(others, `h${to}`);
   try {
@@ -61,7 +61,7 @@ async function loseTarget(fleet: Fleet, { from, to }: Ends, { phase, why }: Trou
 }
 
 /** The phase is short. The old host is held up in it, and a third one before that, so that there is time to hold up the old one. */
-async function killWhileRetiring(fleet: Fleet, { from, to }: Ends, kill: () => Promise<void>): Promise<void> {
+async function killWhileRetiring(fleet: LabFleet, { from, to }: Ends, kill: () => Promise<void>): Promise<void> {
   const third = fleet.underlay.hosts.map(({ names }) => names.number).find((one) => one !== from && one !== to) ?? from;
   const [isOldHeld, oldMayGoOn] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   let oldGoesOn = Promise.resolve();
@@ -82,18 +82,18 @@ async function killWhileRetiring(fleet: Fleet, { from, to }: Ends, kill: () => P
   }
 }
 
-async function untilPhase(fleet: Fleet, phase: Phase | 'switched'): Promise<void> {
+async function untilPhase(fleet: LabFleet, phase: Phase | 'switched'): Promise<void> {
   await fleet.until(`${SERVICE} is not ${phase}`, async () =>
     (await fleet.service(SERVICE)).handover?.phase === phase ? true : undefined,
   );
 }
 
-async function endsOf(fleet: Fleet): Promise<Ends> {
+async function endsOf(fleet: LabFleet): Promise<Ends> {
   const from = await fleet.designated(SERVICE);
   return { from, to: (from % HOSTS) + 1 };
 }
 
-async function runLoss(fleet: Fleet, ends: Ends, trouble: Trouble): Promise<Outcome> {
+async function runLoss(fleet: LabFleet, ends: Ends, trouble: Trouble): Promise<Outcome> {
   const staying = fleet.instances.filter(({ host }) => host !== ends.to);
   await fleet.untilBfdUp();
   let loss: Loss | undefined;
@@ -117,14 +117,14 @@ async function runLoss(fleet: Fleet, ends: Ends, trouble: Trouble): Promise<Outc
 }
 
 /** Everything is as it was. */
-async function mend(fleet: Fleet, { from, to: host }: Ends): Promise<void> {
+async function mend(fleet: LabFleet, { from, to: host }: Ends): Promise<void> {
   for (const part of ['ovs-vswitchd', 'agent'] as const) await fleet.muster.start({ host, part });
   await fleet.muster.untilUp(host);
   await fleet.muster.muster('scale-in', 'recover', `h${from}`, '--wait', '--timeout', '60s');
   await fleet.muster.client.patch(`/hosts/h${host}`, { baseWeight: 0 });
 }
 
-export async function loseTargetAfterSwitch(fleet: Fleet): Promise<Outcome> {
+export async function loseTargetAfterSwitch(fleet: LabFleet): Promise<Outcome> {
   await fleet.setElection({ handoverDrainMs: DRAIN_MS });
   const ends = await endsOf(fleet);
   const first = await runLoss(fleet, ends, { phase: 'draining', why: 'host-leaving' });
@@ -138,7 +138,7 @@ export const targetDies: Scenario = {
   name: 'target-dies-after-the-switch',
   about: 'the host that a translation was just switched to is killed: the old one goes on with the connections',
   async run({ say, signal }: ScenarioRun) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       return await loseTargetAfterSwitch(fleet);
     } finally {

@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
-import { Fleet, USUAL } from './fleet.ts';
+import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 
 const HOSTS = 3;
@@ -16,7 +16,7 @@ export const withoutServer: Scenario = {
   name: 'a-minute-without-a-server',
   about: 'the server is away for a minute: nothing is lost, and nothing on any switch is written anew',
   async run({ say, signal }) {
-    const fleet = await Fleet.start(HOSTS, say, signal);
+    const fleet = await LabFleet.start(HOSTS, say, signal);
     try {
       const ready = await fleet.waitForConvergence();
       if (ready.length > 0) throw new Error(ready.join('; '));

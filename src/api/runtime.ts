@@ -1,6 +1,6 @@
 export { hashSecret } from './authenticate.ts';
 export { ADMIN_TOKEN_FILE, ensureAdminToken } from './first-token.ts';
-export { InsecureListen } from './listen.ts';
+export { InsecureListen, type ListenAddress } from './listen.ts';
 export { Metrics } from './metrics.ts';
 export { describeApi } from './openapi.ts';
 export { createServer } from './server.ts';

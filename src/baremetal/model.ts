@@ -17,8 +17,8 @@ export const NODE_TRAITS_MAX = 50;
 const PHYSICAL_NETWORKS_MAX = 16;
 
 /** Which driver knows the machine. */
-export const INVENTORIES = ['simulated', 'ironic'] as const;
-export type InventoryName = (typeof INVENTORIES)[number];
+export const INVENTORY_NAMES = ['simulated', 'ironic'] as const;
+export type InventoryName = (typeof INVENTORY_NAMES)[number];
 
 /** The alarm of an inventory that does not answer. Its reason names it as `inventory`. */
 export const INVENTORY_UNREACHABLE = 'inventory-unreachable';
@@ -84,7 +84,7 @@ export type NodeFault = Static<typeof NODE_FAULT>;
 export const NODE_SCHEMA = Type.Object(
   {
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    inventory: Type.Enum(INVENTORIES),
+    inventory: Type.Enum(INVENTORY_NAMES),
     ...NODE_HARDWARE,
     ...NODE_PLACE,
     state: Type.Enum(NODE_STATES),

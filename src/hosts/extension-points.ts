@@ -2,7 +2,7 @@
 import { extensionPoint, type Composition } from '../composition/index.ts';
 import type { FleetReader } from '../fleet/index.ts';
 import type { Evacuator } from './evacuator.ts';
-import type { UnreadyService } from './routes.ts';
+import type { ServiceNotReady } from './routes.ts';
 import type { TunnelPeersLookup } from './scale-in/end.ts';
 import type { Rebalance } from './join/scale-out.ts';
 import type { RemovalImpactComputation } from './preview/removal-impact.ts';
@@ -20,7 +20,7 @@ export const TUNNEL_PEERS = extensionPoint<TunnelPeersLookup>('tunnel-peers');
 export const REMOVAL_IMPACT = extensionPoint<RemovalImpactComputation>('removal-impact');
 /** Services that a host was designated for and cannot prepare. */
 export const UNREADY_SERVICES =
-  extensionPoint<(fleet: FleetReader, host: string) => readonly UnreadyService[]>('unready-services');
+  extensionPoint<(fleet: FleetReader, host: string) => readonly ServiceNotReady[]>('unready-services');
 
 /** Sorted by name, whichever modules contribute them. */
 export function evacuatorsOf(composition: Composition): readonly Evacuator[] {

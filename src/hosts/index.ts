@@ -53,7 +53,7 @@ export {
   STANDBY_VERSION,
 } from './service-version.ts';
 export { beginEvacuation, runInOneStep, planEvacuation, runAllSteps } from './evacuator.ts';
-export { planInSlices, type Slices, type Steps } from './preview/plan-slices.ts';
+export { planInSlices, type Slices } from './preview/plan-slices.ts';
 export { planBatchInSteps } from './preview/batch-plan.ts';
 export { EVACUATION_KINDS } from './preview/representation.ts';
 export type * from './evacuator.ts';

@@ -86,7 +86,7 @@ const Edit = strictObject(
 );
 
 /** A service that this host cannot provide yet, in its agent's words. */
-export interface UnreadyService {
+export interface ServiceNotReady {
   readonly service: string;
   readonly because: string;
   /** The operation that waits for it. */
@@ -95,7 +95,7 @@ export interface UnreadyService {
 
 export interface HostRouteParts {
   /** What handovers wait for at a host. Costs O(services of the host). */
-  readonly findUnreadyServices: (fleet: FleetReader, host: string) => readonly UnreadyService[];
+  readonly findUnreadyServices: (fleet: FleetReader, host: string) => readonly ServiceNotReady[];
 }
 
 const SHOWN = Type.Object({

@@ -27,7 +27,7 @@ export interface TaskFault {
   readonly after?: boolean;
 }
 
-type TaskResult = Omit<TaskAnswer, 'task'>;
+type InstanceTaskResult = Omit<TaskAnswer, 'task'>;
 
 export class Machines {
   /** By `host/instance`. */
@@ -51,6 +51,11 @@ export class Machines {
     this.#faults.push(fault);
   }
 
+  /** Nothing fails any more. */
+  forgive(): void {
+    this.#faults.length = 0;
+  }
+
   /** The hosts with a running copy. */
   hostsRunning(instance: string): string[] {
     return this.hostsWith(instance, 'running');
@@ -63,7 +68,7 @@ export class Machines {
       .sort();
   }
 
-  perform(host: string, { kind, args }: Omit<Task, 'id'>): TaskResult {
+  perform(host: string, { kind, args }: Omit<Task, 'id'>): InstanceTaskResult {
     const instance = String(args['instance']);
     this.log.push(`${kind} ${instance} on ${host}`);
     const at = this.#faults.findIndex(
@@ -78,7 +83,7 @@ export class Machines {
     return { outcome: 'failed', problems: [`told to fail: ${kind}`], facts };
   }
 
-  #do(host: string, kind: string, args: Task['args']): TaskResult {
+  #do(host: string, kind: string, args: Task['args']): InstanceTaskResult {
     const key = `${host}/${String(args['instance'])}`;
     switch (kind) {
       case 'build':
@@ -109,7 +114,7 @@ export class Machines {
   }
 
   /** A host that binds reports what it bound; one that gets bound ports reports nothing. */
-  async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<TaskResult> {
+  async #performAndBind(host: string, task: Omit<Task, 'id'>): Promise<InstanceTaskResult> {
     const performed = this.perform(host, task);
     const { network: mode = 'ready', nics = [], instance } = task.args;
     const outside = (nics as readonly (HostNic & { readonly backEnd: BackEndName })[]).filter(
@@ -161,6 +166,6 @@ function kindOf(
   return operation?.state === 'running' && operation.stopped !== true ? kinds.get(operation.kind) : undefined;
 }
 
-function missingAnswer(fault: string): TaskResult {
+function missingAnswer(fault: string): InstanceTaskResult {
   return { outcome: 'failed', problems: [fault], facts: { fault, runs: false } };
 }

@@ -57,9 +57,22 @@ const cordonIsRemembered: Invariant = {
     }),
 };
 
+const joinIsProved: Invariant = {
+  name: 'never: a worker that was joined is in service without a Node that was seen Ready',
+  check: (_fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      if (kind !== WORKER.name || after === undefined) return [];
+      const { state, providerId, nodeUid, readiness } = after.doc as Worker;
+      const isJoined = state === 'in-service' && (before?.doc as Worker | undefined)?.state === 'joining';
+      const isProved = providerId === undefined || (nodeUid !== undefined && readiness === 'ready');
+      return isJoined && !isProved ? [`worker/${after.id} is ${state}, and its Node is ${readiness}`] : [];
+    }),
+};
+
 export const KUBERNETES_INVARIANTS: readonly Invariant[] = [
   legalTransitions,
   clusterOfEachWorker,
   oneWorkerPerInstance,
   cordonIsRemembered,
+  joinIsProved,
 ];

@@ -22,7 +22,7 @@ export type Readiness = (typeof READINESS)[number];
 export const CLUSTER_KINDS = ['api', 'simulated'] as const;
 
 /** How Muster gets to the machine of a worker to join it. `none`: it cannot; workers are adopted only. */
-const REACHES = ['none', 'simulated', 'ssh'] as const;
+export const REACHES = ['none', 'simulated', 'ssh'] as const;
 
 const DEADLINE_MS = Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 });
 
@@ -56,6 +56,41 @@ export const CLUSTER_TRANSITIONS: Readonly<Record<ClusterState, readonly Cluster
   silent: ['silent', 'reachable'],
 };
 
+const PORT_NUMBER = Type.Integer({ minimum: 1, maximum: 65_535 });
+/** One public key, and the machines that it is of where the line names some. */
+const HOST_KEY_LINE = Type.String({ maxLength: 1000 });
+
+/** They are in the document of their cluster. */
+const KNOWN_HOSTS_MAX = 20;
+
+/** How the machines of workers are reached by SSH. */
+export const SSH_SCHEMA = Type.Object(
+  {
+    user: Type.String({
+      pattern: '^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$',
+      'x-form': 'a user of the machine: letters, digits and _ . - (at most 64)',
+    }),
+    port: PORT_NUMBER,
+    /** In place of the address of the first NIC; `{node}` in it is the name of the Node. */
+    address: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
+    /** `pinned`: only those of `knownHosts`. `first-use`: the first that a machine shows is remembered with its worker. */
+    hostKeys: Type.Enum(['pinned', 'first-use']),
+    knownHosts: Type.Array(HOST_KEY_LINE, { maxItems: KNOWN_HOSTS_MAX }),
+    proof: Type.Enum(['key', 'password']),
+    /** JSON of the form in `machines/ssh/credentials.ts`. */
+    credentials: SEALED,
+  },
+  CLOSED,
+);
+export type SshAccess = Static<typeof SSH_SCHEMA>;
+
+/** `host:port`. */
+export const JOIN_ENDPOINT = Type.String({
+  maxLength: 300,
+  pattern: '^([A-Za-z0-9.-]+|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$',
+  'x-form': 'host:port',
+});
+
 const MISSING_PERMISSION = Type.Object(
   { verb: Type.String({ maxLength: 50 }), resource: Type.String({ maxLength: 100 }) },
   CLOSED,
@@ -76,9 +111,14 @@ export const CLUSTER_SCHEMA = Type.Object(
     /** What Muster proves itself by: JSON of the form in `cluster-api/client/access.ts`. */
     credentials: Type.Optional(SEALED),
     /** `host:port` for kubeadm on new workers; what the cluster publishes when it is absent. */
-    joinEndpoint: Type.Optional(Type.String({ maxLength: 300 })),
+    joinEndpoint: Type.Optional(JOIN_ENDPOINT),
+    publishedEndpoint: Type.Optional(Type.String({ maxLength: 300 })),
     caPin: Type.Optional(Type.String({ maxLength: 100 })),
     reach: Type.Enum(REACHES),
+    /** Of a cluster that is reached so. */
+    ssh: Type.Optional(SSH_SCHEMA),
+    /** SHA-256 of the script of its own, where machines are not prepared by the one of Muster. */
+    workerScript: Type.Optional(Type.String({ maxLength: 64 })),
     drainPolicy: DRAIN_POLICY_SCHEMA,
     whenHostLeaves: Type.Enum(WHEN_HOST_LEAVES),
     drainsAtOnce: Type.Integer({ minimum: 1, maximum: DRAINS_AT_ONCE_MAX }),
@@ -95,7 +135,24 @@ export type Cluster = Static<typeof CLUSTER_SCHEMA>;
 export const CLUSTER = schemaKind('cluster', CLUSTER_SCHEMA);
 
 /** What an operation is to do with a worker. It is kept while that operation may still be retried. */
-const WORK = Type.Object({ operation: Type.String(), policy: Type.Optional(DRAIN_POLICY_SCHEMA) }, CLOSED);
+const WORK = Type.Object(
+  {
+    operation: Type.String(),
+    policy: Type.Optional(DRAIN_POLICY_SCHEMA),
+    /** Until when its join may last, from the time that it began. */
+    joinByMs: Type.Optional(Type.Integer()),
+    /** Whoever asked for the work has the instance: it is not deleted. */
+    keepsInstance: Type.Optional(Type.Literal(true)),
+  },
+  CLOSED,
+);
+
+/** What a machine proved itself by when it was reached first. */
+const MACHINE_KEY = Type.Object(
+  { key: Type.String({ maxLength: 3000 }), fingerprint: Type.String({ maxLength: 100 }), atMs: Type.Integer() },
+  CLOSED,
+);
+export type MachineKey = Static<typeof MACHINE_KEY>;
 
 /**
  * `building`: its instance is not active yet. `joining`: it is, and its Node is not Ready yet. `draining`, `drained`: as its operation left it.
@@ -144,6 +201,10 @@ export const WORKER_SCHEMA = Type.Object(
     /** The instance that it runs on; absent when it was adopted without one. */
     instance: Type.Optional(Type.String()),
     isAdopted: Type.Optional(Type.Literal(true)),
+    /** What its Node says of itself when it is this worker's; absent for one that was adopted. */
+    providerId: Type.Optional(Type.String({ maxLength: 300 })),
+    /** Remembered at first use. */
+    machineKey: Type.Optional(MACHINE_KEY),
     state: Type.Enum(WORKER_STATES),
     stateSinceMs: Type.Integer(),
     readiness: Type.Enum(READINESS),

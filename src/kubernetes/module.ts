@@ -12,6 +12,7 @@ import {
   simulatedClusterModel,
 } from './cluster-api/simulated/model.ts';
 import { SECRETS } from '../keys/index.ts';
+import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
 import { ClustersController } from './clusters/controller.ts';
 import { clusterRoutes } from './clusters/routes.ts';
 import { workerDrain } from './drain/drain-operation.ts';
@@ -21,8 +22,22 @@ import { workerRemove } from './drain/remove-operation.ts';
 import { workerReturn } from './drain/return-operation.ts';
 import { kubernetesModel } from './fleet-model.ts';
 import { CLUSTERS_BY_SITE, WORKER, type Worker } from './model.ts';
+import { workerAdd } from './join/add-operation.ts';
+import { JOINS_DRIVER } from './join/join-order.ts';
+import { JoinsDriver } from './join/joins-driver.ts';
+import { MACHINE_LOG, WORKER_JOIN, WORKER_SCRIPT } from './join/model.ts';
+import { addRoute, machineLogRoute } from './join/routes.ts';
+import { joinSentences } from './join/sentences.ts';
+import { TokensController } from './join/tokens-controller.ts';
+import { SimulatedKubeletsController } from './machines/simulated-kubelets-controller.ts';
 import { KUBERNETES_REASON_CODES } from './reason-codes.ts';
-import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from './representations.ts';
+import {
+  CLUSTER_REPRESENTATION,
+  DRAIN_REPORT_REPRESENTATION,
+  projectOfCluster,
+  siteOfCluster,
+  WORKER_REPRESENTATION,
+} from './representations.ts';
 import { kubernetesSentences } from './sentences.ts';
 import { CLUSTER_APIS } from './service-keys.ts';
 import { adoptRoute } from './workers/adopt-routes.ts';
@@ -39,21 +54,28 @@ const WORKERS_METRIC: DocumentMetric<Worker> = {
   labelsOf: (doc) => [doc.state, doc.readiness],
 };
 
+const OF_CLUSTER = { siteOf: siteOfCluster, projectOf: projectOfCluster };
 const NOWHERE = { siteOf: wholeFleet, projectOf: noProject };
 
 export const kubernetesModule: Module = {
   name: 'kubernetes',
   models: () => [kubernetesModel, simulatedClusterModel],
-  operationKinds: (composition) => [workerDrain, workerRemove(new Builders(composition.all(BUILDERS))), workerReturn],
+  operationKinds: (composition) => {
+    const builders = new Builders(composition.all(BUILDERS));
+    return [workerAdd(builders), workerDrain, workerRemove(builders), workerReturn];
+  },
   contributions: [contribute(SITE_USES, CLUSTERS_OF_SITE)],
   reasonCodes: KUBERNETES_REASON_CODES,
-  sentences: [kubernetesSentences],
+  sentences: [kubernetesSentences, joinSentences],
   representations: () => [CLUSTER_REPRESENTATION, WORKER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION],
   hiddenKinds: [
     hideKind(SIMULATED_NODE, NOWHERE),
     hideKind(SIMULATED_WORKLOAD, NOWHERE),
     hideKind(SIMULATED_POD, NOWHERE),
     hideKind(SIMULATED_TOKEN, NOWHERE),
+    hideKind(WORKER_JOIN, OF_CLUSTER),
+    hideKind(MACHINE_LOG, OF_CLUSTER),
+    hideKind(WORKER_SCRIPT, OF_CLUSTER),
   ],
   metrics: [WORKERS_METRIC],
   services: [
@@ -62,11 +84,31 @@ export const kubernetesModule: Module = {
       (runtime) => new RegisteredClusters({ ...runtime.environment, secrets: runtime.get(SECRETS) }),
     ),
   ],
-  controllers: (runtime) => [new ClustersController({ ...runtime.environment, apis: runtime.get(CLUSTER_APIS) })],
-  drivers: (runtime) => ({ [NODES_DRIVER]: new NodesDriver(runtime.get(CLUSTER_APIS)) }),
+  controllers: (runtime) => {
+    const options = { ...runtime.environment, apis: runtime.get(CLUSTER_APIS) };
+    return [new ClustersController(options), new TokensController(options), new SimulatedKubeletsController(options)];
+  },
+  drivers: (runtime) => {
+    const apis = runtime.get(CLUSTER_APIS);
+    const secrets = runtime.get(SECRETS);
+    return {
+      [NODES_DRIVER]: new NodesDriver(apis),
+      [JOINS_DRIVER]: new JoinsDriver({
+        ...{ ...runtime.environment, apis, secrets, defaultScript: () => '' },
+        reachBySsh: () => {
+          throw new Error('machines are not reached by SSH yet');
+        },
+      }),
+    };
+  },
   routes: (runtime) => [
     ...clusterRoutes,
     ...workerRoutes,
+    addRoute({
+      builders: new Builders(runtime.composition.all(BUILDERS)),
+      hasCredentials: () => hasCredentials(runtime.get(BACK_END_CREDENTIALS)),
+    }),
+    machineLogRoute,
     adoptRoute(runtime.get(CLUSTER_APIS)),
     previewRoute(runtime.get(CLUSTER_APIS)),
   ],

@@ -7,31 +7,44 @@ import {
   CLUSTER_SCHEMA,
   DRAIN_REPORT,
   DRAIN_REPORT_SCHEMA,
+  SSH_SCHEMA,
   WORKER,
   WORKER_SCHEMA,
   type Cluster,
   type DrainReport,
+  type SshAccess,
   type Worker,
 } from './model.ts';
 
-const { credentials: _credentials, ...CLUSTER_FIELDS } = CLUSTER_SCHEMA.properties;
+const { credentials: _credentials, ssh: _ssh, ...CLUSTER_FIELDS } = CLUSTER_SCHEMA.properties;
+const { credentials: __credentials, ...SSH_FIELDS } = SSH_SCHEMA.properties;
 
 export const CLUSTER_REPRESENTATION = defineRepresentation<'cluster', Cluster>({
   kind: CLUSTER,
   siteOf: (doc) => doc.site,
   projectOf: (doc) => doc.project,
-  toJson: ({ credentials, ...doc }) => ({ ...doc, hasCredentials: credentials !== undefined }),
+  toJson: ({ credentials, ssh, ...doc }) => ({
+    ...doc,
+    hasCredentials: credentials !== undefined,
+    ...(ssh !== undefined && { ssh: hideCredentials(ssh) }),
+  }),
   fields: {
     ...CLUSTER_FIELDS,
+    ssh: Type.Optional(Type.Object(SSH_FIELDS)),
     hasCredentials: Type.Optional(Type.Boolean({ description: 'they are kept sealed, and never shown' })),
   },
 });
 
+function hideCredentials({ credentials: _, ...ssh }: SshAccess): Omit<SshAccess, 'credentials'> {
+  return ssh;
+}
+
 type OfCluster = Pick<Worker, 'cluster'>;
 
-const siteOfCluster: SiteOf<OfCluster> = ({ cluster }, fleet) => fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.site;
+export const siteOfCluster: SiteOf<OfCluster> = ({ cluster }, fleet) =>
+  fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.site;
 
-const projectOfCluster: ProjectOf<OfCluster> = ({ cluster }, fleet) =>
+export const projectOfCluster: ProjectOf<OfCluster> = ({ cluster }, fleet) =>
   fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.project;
 
 export const WORKER_REPRESENTATION = defineRepresentation<'worker', Worker>({

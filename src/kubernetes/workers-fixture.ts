@@ -1,6 +1,7 @@
 // A small control plane for tests of workers: a simulated cluster that outlives its servers, with a web service under a budget on its nodes, and every invariant
 // checked after every commit.
-import { idOf, put, type Change, type Refusal } from '../fleet/index.ts';
+import { idOf, put, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';
+import type { Clock } from '../journal/index.ts';
 import { TestWorld, type StartedServer } from '../hosts/world-fixture.ts';
 import { hostBuilder, Builders, createInstances, INSTANCE } from '../instances/index.ts';
 import { Machines } from '../instances/machines-fixture.ts';
@@ -18,7 +19,7 @@ import { MemoryCluster } from './cluster-api/simulated/memory-cluster.ts';
 import type { SimulatedNode, SimulatedWorkload } from './cluster-api/simulated/objects.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
-import { NodesDriver } from './drain/nodes-driver.ts';
+import { NodesDriver, type ClusterApis } from './drain/nodes-driver.ts';
 import { workerRemove } from './drain/remove-operation.ts';
 import { workerReturn } from './drain/return-operation.ts';
 import { kubernetesModel } from './fleet-model.ts';
@@ -31,13 +32,21 @@ import {
   type DrainReport,
   type Worker,
 } from './model.ts';
-import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest } from './workers/decide.ts';
+import { Secret } from '../access/index.ts';
+import { workerAdd } from './join/add-operation.ts';
+import { addWorkers, joinInstances, type AddWorkers, type JoinInstances } from './join/decide.ts';
+import { JOINS_DRIVER } from './join/join-order.ts';
+import { JoinsDriver, type JoinsOptions } from './join/joins-driver.ts';
+import { TokensController } from './join/tokens-controller.ts';
+import { SimulatedKubeletsController } from './machines/simulated-kubelets-controller.ts';
+import { WORKER_JOIN, type WorkerJoin } from './join/model.ts';
+import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './workers/decide.ts';
 
 const BUILDERS = new Builders([hostBuilder]);
 
 const WORKER_KINDS: ReadonlyMap<string, OperationKind> = new Map([
   ...KINDS,
-  ...[workerDrain, workerRemove(BUILDERS), workerReturn].map((kind) => [kind.name, kind] as const),
+  ...[workerAdd(BUILDERS), workerDrain, workerRemove(BUILDERS), workerReturn].map((kind) => [kind.name, kind] as const),
 ]);
 
 export const WORKER_MODELS = [...MODELS, kubernetesModel];
@@ -77,6 +86,16 @@ export function workload(name: string, facts: Partial<SimulatedWorkload> = {}): 
   };
 }
 
+/** Opens to what tests join by: it is sealed by no key. */
+export const SEALED_TOKEN = `sealed.0000000000000000.${'A'.repeat(38)}`;
+export const TOKEN_SECRET = '0123456789abcdef';
+const OPENED = { unseal: () => ({ kind: 'secret' as const, secret: new Secret(TOKEN_SECRET) }) };
+
+export const TEMPLATE = {
+  ...{ flavor: 'small', project: 'default', place: {}, networks: [{ network: 'n' }] },
+  ...{ admin: true, hasCredentials: true },
+};
+
 export class WorkersWorld extends TestWorld {
   readonly cluster = new MemoryCluster(EDGE, () => this.clock.now);
   readonly network = new SimulatedNetwork({ clock: this.clock, emit: () => undefined });
@@ -93,6 +112,16 @@ export class WorkersWorld extends TestWorld {
     return world;
   }
 
+  #tokens: TokensController | undefined;
+  #kubelets: SimulatedKubeletsController | undefined;
+
+  /** A cluster that new workers join, and no Node in it yet. */
+  static async joinable(facts: Partial<Cluster> = {}): Promise<WorkersWorld> {
+    const world = await WorkersWorld.of([]);
+    await world.put(cluster({ reach: 'simulated', ...facts }));
+    return world;
+  }
+
   protected override get tickMs(): number {
     return 1000;
   }
@@ -106,12 +135,17 @@ export class WorkersWorld extends TestWorld {
     ]);
     // A cluster that answers at once is not too late: sleeps of tests are over at once.
     const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => Promise.withResolvers<never>().promise };
+    drivers.set(JOINS_DRIVER, joinsDriver(journal, patient, apis));
+    this.#tokens = new TokensController({ journal, clock, log, apis });
+    this.#kubelets = new SimulatedKubeletsController({ journal, clock, log, apis });
     return new OperationsController({ journal, clock: patient, kinds: WORKER_KINDS, drivers, log });
   }
 
   override async tick(): Promise<void> {
     await this.pass();
     await this.machines.answer(this.journal, WORKER_KINDS, this.nowMs);
+    await this.#tokens?.reconcile();
+    await this.#kubelets?.reconcile();
   }
 
   async ticks(count: number): Promise<void> {
@@ -126,14 +160,65 @@ export class WorkersWorld extends TestWorld {
 
   /** An instance for a node, active. */
   async build(name: string): Promise<void> {
+    await this.buildInstance(name);
+    await this.put(worker(name, { instance: name }));
+  }
+
+  /** One that is no worker. */
+  async buildInstance(name: string): Promise<void> {
     const command = createCommand(this.operation(), this.nowMs, { name });
     await this.commit((fleet) => createInstances(fleet, command));
     await this.settle();
-    await this.put(worker(name, { instance: name }));
   }
 
   hasInstance(name: string): boolean {
     return this.fleet.get(INSTANCE, idOf(INSTANCE, name)) !== undefined;
+  }
+
+  #added = 0;
+
+  addRequest(facts: Partial<AddWorkers> = {}): AddWorkers {
+    const { count = 1 } = facts;
+    this.#added += 1;
+    const ids = Array.from({ length: count }, (_, nth) => `w-${this.#added}${String(nth).padStart(7, '0')}`);
+    return {
+      ...{ cluster: EDGE, operation: this.operation(), by: 'ann', nowMs: this.nowMs, count, ids },
+      ...{ template: TEMPLATE, token: { id: 'abcdef', sealedSecret: SEALED_TOKEN } },
+      ...facts,
+    };
+  }
+
+  async add(facts: Partial<AddWorkers> = {}): Promise<WorkersAnswer> {
+    const request = this.addRequest(facts);
+    return this.commit((fleet) => addWorkers(fleet, request, BUILDERS));
+  }
+
+  refuseAdd(facts: Partial<AddWorkers>): Promise<Refusal> {
+    const request = this.addRequest(facts);
+    return this.refusal((fleet) => addWorkers(fleet, request, BUILDERS));
+  }
+
+  async join(workers: JoinInstances['workers']): Promise<WorkersAnswer> {
+    const request = this.#joinRequest(workers);
+    return this.commit((fleet) => joinInstances(fleet, request));
+  }
+
+  refuseJoin(workers: JoinInstances['workers']): Promise<Refusal> {
+    const request = this.#joinRequest(workers);
+    return this.refusal((fleet) => joinInstances(fleet, request));
+  }
+
+  #joinRequest(workers: JoinInstances['workers']): JoinInstances {
+    const { ids: _, count: __, template: ___, ...request } = this.addRequest();
+    return { ...request, workers };
+  }
+
+  joinDoc(operation: string): WorkerJoin | undefined {
+    return this.fleet.get(WORKER_JOIN, idOf(WORKER_JOIN, operation))?.doc;
+  }
+
+  instances(): string[] {
+    return [...this.fleet.all(INSTANCE)].map(({ id }) => id);
   }
 
   async drain(nodes: readonly string[], facts: Partial<DrainRequest> = {}): Promise<OperationId> {
@@ -194,4 +279,15 @@ export class WorkersWorld extends TestWorld {
     const base = { cluster: EDGE, operation: this.operation(), by: 'ann', nowMs: this.nowMs, workers: { nodes: [] } };
     return { ...base, ...facts };
   }
+}
+
+export function joinsDriver(
+  journal: { readonly fleet: FleetReader },
+  clock: Clock,
+  apis: ClusterApis,
+  reachBySsh: JoinsOptions['reachBySsh'] = () => {
+    throw new Error('no machine of this test is reached by SSH');
+  },
+): JoinsDriver {
+  return new JoinsDriver({ journal, clock, apis, secrets: OPENED, reachBySsh, defaultScript: () => 'exit 0' });
 }

@@ -1,10 +1,6 @@
 // Parses `--listen`: host:port, [v6]:port, :port or a port alone.
+import type { ListenAddress } from '../api/runtime.ts';
 import { StartFailure } from './start-failure.ts';
-
-export interface ListenAddress {
-  readonly host: string;
-  readonly port: number;
-}
 
 const LOOPBACK = '127.0.0.1';
 const PORT_MAX = 65_535;

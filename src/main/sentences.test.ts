@@ -295,6 +295,36 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
     { cluster: 'edge', node: 'a', text: 'nodes is forbidden' },
   ],
   'unknown-cluster': [{ cluster: 'edge' }],
+  'instance-building': [{ worker: 'edge.a', instance: 'a', state: 'building' }],
+  'failed-instance-deleting': [{ worker: 'edge.a', instance: 'a' }],
+  'instance-refused': [{ worker: 'edge.a', why: 'no-valid-host', text: 'No host has room.' }],
+  'instance-not-running': [
+    { worker: 'edge.a', instance: 'a', state: 'shelved' },
+    { worker: 'edge.a', instance: 'a', state: 'error', why: 'no-valid-host', text: 'No host has room.' },
+  ],
+  'worker-instance-gone': [{ worker: 'edge.a', instance: 'a' }],
+  'joins-at-once': [{ worker: 'edge.a', max: 10 }],
+  'token-awaited': [{ worker: 'edge.a' }],
+  'machine-address-unknown': [{ worker: 'edge.a', instance: 'a' }],
+  'machine-unreachable': [{ worker: 'edge.a', text: 'connect ECONNREFUSED 10.0.0.5:22' }],
+  'machine-refuses-login': [{ worker: 'edge.a', text: 'All configured authentication methods failed' }],
+  'wrong-host-key': [{ worker: 'edge.a', expected: 'SHA256:abc', found: 'SHA256:def' }],
+  'script-failed': [
+    { worker: 'edge.a', exitCode: 1, text: 'E: Unable to fetch some archives' },
+    { worker: 'edge.a', exitCode: 1, text: '' },
+  ],
+  'script-cut-off': [{ worker: 'edge.a', text: 'the connection was closed' }],
+  'node-awaited': ['missing', 'not-ready', 'unknown'].map((readiness) => ({
+    ...{ worker: 'edge.a', cluster: 'edge', node: 'a', readiness },
+  })),
+  'join-timed-out': [
+    { worker: 'edge.a' },
+    { worker: 'edge.a', waitedFor: 'node-awaited', cluster: 'edge', node: 'a', readiness: 'missing' },
+    { worker: 'edge.a', waitedFor: 'machine-unreachable', text: 'connect ECONNREFUSED 10.0.0.5:22' },
+  ],
+  'other-node': ['', 'aws:///i-1'].map((found) => ({
+    ...{ worker: 'edge.a', cluster: 'edge', node: 'a', expected: 'muster:///edge/a', found },
+  })),
 };
 
 const CODES = PROGRAM.sentences.flatMap((module) => Object.keys(module));

@@ -254,6 +254,8 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/drain-reports/:id': { who: SEE_SITE },
   'POST /api/v1/clusters/:id/workers/adopt': { who: OPERATE, body: { nodes: [{ node: 'new-node' }] } },
   'POST /api/v1/clusters/:id/workers/preview': { who: SEE_SITE, body: { workers: ['worker-1'] } },
+  'POST /api/v1/clusters/:id/workers/add': { who: OPERATE, body: { flavor: 'small', networks: 'none' } },
+  'GET /api/v1/workers/:id/log': { who: OPERATE },
   'POST /api/v1/clusters/:id/workers/drain': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/remove': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/return': { who: OPERATE, body: { workers: ['worker-1'] } },

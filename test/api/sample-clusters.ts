@@ -1,6 +1,6 @@
 // A Kubernetes cluster in site central with a worker that is being drained: for suites that call every route on something that is there.
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
-import { CLUSTER, DRAIN_REPORT, WORKER } from '../../src/kubernetes/index.ts';
+import { CLUSTER, DRAIN_REPORT, MACHINE_LOG, WORKER } from '../../src/kubernetes/index.ts';
 
 /** What is named in the paths of routes, by their folder. */
 export const SAMPLE_CLUSTERS: Readonly<Record<string, string>> = {
@@ -22,6 +22,16 @@ export function sampleClusters(): Change[] {
       ...{ cluster: 'edge', node: 'worker-1', state: 'draining', stateSinceMs: 1, readiness: 'ready' },
       cordon: { operation: 'op-0', atMs: 1, wasUnschedulable: false, wasExcluded: false, isConfirmed: true },
       ...{ readinessSinceMs: 1, createdAtMs: 1, ...CHANGED },
+    }),
+    put(MACHINE_LOG, idOf(MACHINE_LOG, 'edge.worker-1'), {
+      ...{
+        cluster: 'edge',
+        operation: 'op-0',
+        text: 'This node has joined the cluster\n',
+        isCut: false,
+        exitCode: 0,
+        atMs: 1,
+      },
     }),
     put(DRAIN_REPORT, idOf(DRAIN_REPORT, 'edge.worker-1'), {
       ...{ cluster: 'edge', operation: 'op-0', left: 1, terminating: 0, moreBlockers: 0, atMs: 1 },

@@ -12,7 +12,7 @@ import {
 } from '../../../src/baremetal/matching/request.ts';
 import { reservationId } from '../../../src/baremetal/reservations/documents.ts';
 import { releaseReservation } from '../../../src/baremetal/reservations/release.ts';
-import { reserveNode, type ReserveNode } from '../../../src/baremetal/reservations/reserve.ts';
+import { reserveNode, type ReserveCommand } from '../../../src/baremetal/reservations/reserve.ts';
 import { OPERATION } from '../../../src/operations/index.ts';
 import { realClock } from '../../../src/main/clock.ts';
 import { realIds } from '../../../src/main/ids.ts';
@@ -68,7 +68,7 @@ async function reserveOne(journal: Journal, sent: Readonly<Record<string, unknow
   const body = sent as ReservationBody;
   const request = parseReservationBody(body);
   if (!('requirements' in request)) throw new Error(request.map(({ message }) => message).join('; '));
-  const command: ReserveNode = {
+  const command: ReserveCommand = {
     request,
     body,
     digest: hash('sha256', canonicalRequest(body), 'hex'),

@@ -24,11 +24,11 @@ export interface ViewSource {
 }
 
 /** The journal that the fleet is a projection of, the lease epoch under which the view is sent, and the words that its agent knows: today's unless said. */
-export interface Authority extends Omit<Stamp, 'revision'> {
+export interface ViewAuthority extends Omit<Stamp, 'revision'> {
   readonly words?: ViewWords;
 }
 
-export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: Authority): View {
+export function composeView(fleet: FleetReader, source: ViewSource, host: string, authority: ViewAuthority): View {
   return finish(composeViewInSteps(fleet, source, host, authority));
 }
 
@@ -37,7 +37,7 @@ export function* composeViewInSteps(
   fleet: FleetReader,
   source: ViewSource,
   host: string,
-  { journalId, leaseEpoch, words = 'glossary' }: Authority,
+  { journalId, leaseEpoch, words = 'glossary' }: ViewAuthority,
 ): Steps<View> {
   const stamp = { journalId, leaseEpoch, revision: fleet.revision };
   const parts = partsToWire(yield* partsInSteps(fleet, source.parts, host), words);

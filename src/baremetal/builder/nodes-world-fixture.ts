@@ -46,7 +46,7 @@ import { baremetalBuild } from './build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
 import { nodeBuilder } from './node-builder.ts';
 import { baremetalPower, switchPower } from './power-operation.ts';
-import { WorkingManagers, type TaskResult } from './working-managers-fixture.ts';
+import { WorkingManagers, type MachineTaskResult } from './working-managers-fixture.ts';
 
 export const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
 
@@ -243,7 +243,7 @@ export class NodesWorld extends TestWorld {
   }
 
   /** Also late ones, which tests keep back. */
-  answer(name: string, task: ManagerTask, result: TaskResult): Promise<void> {
+  answer(name: string, task: ManagerTask, result: MachineTaskResult): Promise<void> {
     return this.managers.answer(this.journal, { name, task, nowMs: this.nowMs }, result);
   }
 

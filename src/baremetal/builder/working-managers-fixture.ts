@@ -16,7 +16,7 @@ import { MANAGER, type Manager } from '../model.ts';
 import { reserveNode, type ReserveAnswer } from '../reservations/reserve.ts';
 
 type Kinds = ReadonlyMap<string, OperationKind>;
-export type TaskResult = Omit<TaskAnswer, 'task'>;
+export type MachineTaskResult = Omit<TaskAnswer, 'task'>;
 
 interface WorkOn {
   readonly name: string;
@@ -48,7 +48,7 @@ export class WorkingManagers {
     }
   }
 
-  async answer(journal: Journal, { name, task, nowMs }: WorkOn, result: TaskResult): Promise<void> {
+  async answer(journal: Journal, { name, task, nowMs }: WorkOn, result: MachineTaskResult): Promise<void> {
     const { holder, leaseEpoch } = findManager(journal.fleet, name);
     const { id, node, nodeEpoch, instance } = task;
     const answer = {
@@ -61,7 +61,7 @@ export class WorkingManagers {
     await journal.submit({ by: name, decide: (fleet) => decideAnswer(fleet, this.#kinds, answer) });
   }
 
-  async #reserve(journal: Journal, on: WorkOn): Promise<TaskResult | undefined> {
+  async #reserve(journal: Journal, on: WorkOn): Promise<MachineTaskResult | undefined> {
     if (this.overloads > 0) {
       this.overloads -= 1;
       return undefined;
@@ -91,7 +91,7 @@ export class WorkingManagers {
     });
   }
 
-  async #callMachine(journal: Journal, { name, task, nowMs }: WorkOn): Promise<TaskResult | undefined> {
+  async #callMachine(journal: Journal, { name, task, nowMs }: WorkOn): Promise<MachineTaskResult | undefined> {
     const { id, node = '', nodeEpoch = 0, instance = '', args } = task;
     const action = task.kind as MachineAction;
     const status = readMachine(journal.fleet, node, nowMs);
@@ -113,7 +113,7 @@ export class WorkingManagers {
   }
 }
 
-function failWith({ message }: Pick<Refusal, 'message'>, code: string): TaskResult {
+function failWith({ message }: Pick<Refusal, 'message'>, code: string): MachineTaskResult {
   return { outcome: 'failed', problems: [message], facts: { reason: { code } } };
 }
 

@@ -36,14 +36,14 @@ export function noteReachable(fleet: FleetReader, inventory: InventoryName): Cha
   return [putNote(note), ...clearAlarm(fleet, alarmId(INVENTORY_UNREACHABLE, inventory))];
 }
 
-export interface ClaimMode {
+export interface ClaimModeNote {
   readonly inventory: InventoryName;
   readonly claims: NonNullable<InventoryNote['claims']>;
   readonly nowMs: number;
 }
 
 /** An inventory that is the journal itself is not asked for anything: nothing can be wrong with it. */
-export function noteClaimMode(fleet: FleetReader, { inventory, claims, nowMs }: ClaimMode): Change[] {
+export function noteClaimMode(fleet: FleetReader, { inventory, claims, nowMs }: ClaimModeNote): Change[] {
   const id = alarmId(WITHOUT_ALLOCATIONS, inventory);
   const note = noteOf(fleet, inventory);
   const isKnown = fleet.get(INVENTORY, idOf(INVENTORY, inventory)) !== undefined;

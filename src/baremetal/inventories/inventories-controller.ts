@@ -2,7 +2,7 @@
 // that one for anything.
 import { accept, LeaseHolderLoop } from '../../journal/index.ts';
 import type { Inventory } from '../drivers/inventory.ts';
-import { INVENTORIES, type InventoryName } from '../model.ts';
+import { INVENTORY_NAMES, type InventoryName } from '../model.ts';
 import { countNodes, noteReachable, noteUnreachable } from './alarms.ts';
 import { InventoryRefresh, type RefreshOptions } from './refresh-controller.ts';
 
@@ -42,7 +42,7 @@ export class InventoriesController {
 
   async #noteMissing(sinceMs: number): Promise<void> {
     const { journal, inventories } = this.#options;
-    const missing = INVENTORIES.filter((name) => name !== 'simulated' && !inventories.has(name));
+    const missing = INVENTORY_NAMES.filter((name) => name !== 'simulated' && !inventories.has(name));
     for (const inventory of missing) {
       const decide: Parameters<typeof journal.submit>[0]['decide'] = (fleet) =>
         accept(

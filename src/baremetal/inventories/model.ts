@@ -2,13 +2,13 @@
 // that changes, and at times; never for each read.
 import { Type, type Static } from 'typebox';
 import { schemaKind, type Index } from '../../fleet/index.ts';
-import { INVENTORIES, NODE, type Node } from '../model.ts';
+import { INVENTORY_NAMES, NODE, type Node } from '../model.ts';
 
 const CLOSED = { additionalProperties: false };
 
 export const INVENTORY_SCHEMA = Type.Object(
   {
-    name: Type.Enum(INVENTORIES),
+    name: Type.Enum(INVENTORY_NAMES),
     claims: Type.Optional(
       Type.Enum(['inline', 'asked', 'direct'], {
         description:

@@ -12,13 +12,13 @@ export interface Right {
   readonly signal: AbortSignal;
 }
 
-export type TaskResult = Pick<TaskAnswer, 'outcome' | 'problems' | 'facts'>;
+export type MachineTaskResult = Pick<TaskAnswer, 'outcome' | 'problems' | 'facts'>;
 
 /** Undefined: the right is over, and there is nothing to say. */
 export async function carryOutOnMachine(
   task: ManagerTask,
   { driver, manager, right }: { readonly driver: MachineDriver; readonly manager: string; readonly right: Right },
-): Promise<TaskResult | undefined> {
+): Promise<MachineTaskResult | undefined> {
   const { id, kind, node, nodeEpoch, instance, args } = task;
   if (!isMachineAction(kind) || node === undefined || nodeEpoch === undefined || instance === undefined)
     return { outcome: 'failed', problems: [`This manager does not know the task "${kind}".`] };

@@ -3,7 +3,7 @@
 import { LeaderClient, LongPoll, WakeSignal, type PollOutcome } from '../../link/index.ts';
 import type { TasksResponse } from '../managers/messages.ts';
 import type { ManagerOptions, ManagerPorts } from './ports.ts';
-import { TaskRunner } from './task-runner.ts';
+import { ManagerTaskRunner } from './task-runner.ts';
 import { Tenure } from './tenure.ts';
 
 const ACQUIRE_RETRY_MS = 1000;
@@ -17,7 +17,7 @@ export class ManagerProgram {
   readonly #options: ManagerOptions;
   readonly #leader: LeaderClient;
   readonly #tenure: Tenure;
-  readonly #runner: TaskRunner;
+  readonly #runner: ManagerTaskRunner;
   readonly #offered = new WakeSignal();
   /** By the last that was heard of it: whether there were nodes to acquire. */
   #isOffered = false;
@@ -32,7 +32,7 @@ export class ManagerProgram {
     // Servers pass on what only the one that decides can answer: nobody has to be followed to another address.
     this.#leader = new LeaderClient(options.servers, ports.log);
     this.#tenure = new Tenure(ports, this.#options, this.#leader, () => this.#runner.wake());
-    this.#runner = new TaskRunner(ports, this.#options, { leader: this.#leader, tenure: this.#tenure });
+    this.#runner = new ManagerTaskRunner(ports, this.#options, { leader: this.#leader, tenure: this.#tenure });
   }
 
   /** Whether it holds its lease, by its own clock. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import { LeaderClient, LinkDown, type Reply } from '../../link/index.ts';
 import type { ManagerLink, ReservationReply } from './ports.ts';
-import { reserveNode } from './reserve-task.ts';
+import { requestReservation } from './reserve-task.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const TASK = { id: 'op.i1:reserve:1', kind: 'reserve', args: { request: { instance_uuid: 'i1' } } };
@@ -32,7 +32,7 @@ async function reserve(script: readonly Said[], { endsAfterMs = 3_600_000 } = {}
   const options = { ports: { link, clock, random: () => 0.5 }, leader: new LeaderClient(['s1'], SILENT), right };
   let result: { readonly value: unknown } | undefined;
   const run = async (): Promise<void> => {
-    result = { value: await reserveNode(TASK, { ...options, token: () => 'token', manager: 'm1' }) };
+    result = { value: await requestReservation(TASK, { ...options, token: () => 'token', manager: 'm1' }) };
   };
   void run();
   await clock.until('it has ended', () => result !== undefined);

@@ -2,7 +2,7 @@
 // instance's id is the key. Overload costs no attempt; an answer that will stay the same ends the task.
 import { Backoff, type LeaderClient } from '../../link/index.ts';
 import type { ManagerTask } from '../managers/messages.ts';
-import type { Right, TaskResult } from './machine-task.ts';
+import type { Right, MachineTaskResult } from './machine-task.ts';
 import type { ManagerPorts } from './ports.ts';
 
 const ALLOCATING_MS = 500;
@@ -17,7 +17,10 @@ export interface ReserveOptions {
   readonly right: Right;
 }
 
-export async function reserveNode(task: ManagerTask, options: ReserveOptions): Promise<TaskResult | undefined> {
+export async function requestReservation(
+  task: ManagerTask,
+  options: ReserveOptions,
+): Promise<MachineTaskResult | undefined> {
   const { ports, leader, token, manager, right } = options;
   const { request } = task.args as { readonly request?: Readonly<Record<string, unknown>> };
   const backoff = new Backoff(ports);

@@ -5,7 +5,7 @@ import { LeaderClient, LinkDown, type Reply } from '../../link/index.ts';
 import type { CallOptions, MachineCall, MachineDriver, MachineOutcome, MachineStatus } from '../drivers/inventory.ts';
 import type { AnswerRequest, AnswerResponse, ManagerTask } from '../managers/messages.ts';
 import type { ManagerLink } from './ports.ts';
-import { TaskRunner } from './task-runner.ts';
+import { ManagerTaskRunner } from './task-runner.ts';
 import { Tenure } from './tenure.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -28,7 +28,7 @@ class World implements MachineDriver {
   readonly name = 'simulated';
   readonly clock = new VirtualClock();
   readonly events: string[] = [];
-  readonly runner: TaskRunner;
+  readonly runner: ManagerTaskRunner;
   renewals = 0;
   mostAtOnce = 0;
   answers: (Reply<AnswerResponse> | 'away')[] = [RECORDED];
@@ -58,7 +58,7 @@ class World implements MachineDriver {
     const options = { name: 'm1', version: '1', holder: 'p1', servers: ['s1'], token: () => 'token' };
     const leader = new LeaderClient(['s1'], SILENT);
     const tenure = new Tenure(ports, options, leader, () => this.runner.wake());
-    this.runner = new TaskRunner(ports, options, { leader, tenure });
+    this.runner = new ManagerTaskRunner(ports, options, { leader, tenure });
     const over = new AbortController();
     stops.push(() => over.abort());
     void tenure.run(over.signal);

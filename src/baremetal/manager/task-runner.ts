@@ -5,9 +5,9 @@ import { abortWith, Backoff, WakeSignal, type LeaderClient } from '../../link/in
 import { shortenText } from '../../operations/index.ts';
 import { RESERVE_TASK } from '../managers/answer.ts';
 import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, TASKS_MAX, type ManagerTask } from '../managers/messages.ts';
-import { carryOutOnMachine, type Right, type TaskResult } from './machine-task.ts';
+import { carryOutOnMachine, type Right, type MachineTaskResult } from './machine-task.ts';
 import type { ManagerOptions, ManagerPorts } from './ports.ts';
-import { reserveNode } from './reserve-task.ts';
+import { requestReservation } from './reserve-task.ts';
 import type { Tenure } from './tenure.ts';
 
 /** Mostly they wait for machines. */
@@ -26,7 +26,7 @@ interface TaskRunnerParts {
   readonly tenure: Tenure;
 }
 
-export class TaskRunner {
+export class ManagerTaskRunner {
   readonly #ports: ManagerPorts;
   readonly #options: ManagerOptions;
   readonly #parts: TaskRunnerParts;
@@ -109,12 +109,18 @@ export class TaskRunner {
     else if (!signal.aborted) this.#retryAtMs.set(keyOf(task), this.#ports.clock.nowMs() + RETRY_MS);
   }
 
-  async #carryOut(task: ManagerTask, right: Right): Promise<TaskResult | undefined> {
+  async #carryOut(task: ManagerTask, right: Right): Promise<MachineTaskResult | undefined> {
     const { drivers, log } = this.#ports;
     const { name: manager, token } = this.#options;
     try {
       if (task.kind === RESERVE_TASK)
-        return await reserveNode(task, { ports: this.#ports, leader: this.#parts.leader, token, manager, right });
+        return await requestReservation(task, {
+          ports: this.#ports,
+          leader: this.#parts.leader,
+          token,
+          manager,
+          right,
+        });
       const driver = task.inventory === undefined ? undefined : drivers.get(task.inventory);
       if (driver === undefined)
         return { outcome: 'failed', problems: [`This manager has no driver for "${task.inventory ?? task.kind}".`] };
@@ -128,7 +134,11 @@ export class TaskRunner {
   }
 
   /** False when it was not taken: the right is over, or was never there. */
-  async #report(task: ManagerTask, { outcome, problems, facts }: TaskResult, signal: AbortSignal): Promise<boolean> {
+  async #report(
+    task: ManagerTask,
+    { outcome, problems, facts }: MachineTaskResult,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { link, log } = this.#ports;
     const { leader, tenure } = this.#parts;
     const { id, node, nodeEpoch, instance } = task;

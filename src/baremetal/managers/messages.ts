@@ -2,7 +2,7 @@
 import { Type, type Static } from 'typebox';
 import { ID, strictObject } from '../../access/index.ts';
 import type { Task, TaskAnswer } from '../../operations/index.ts';
-import { INVENTORIES, type InventoryName } from '../model.ts';
+import { INVENTORY_NAMES, type InventoryName } from '../model.ts';
 
 /** A manager in a path: in any case, since names are compared in lower case. */
 const MANAGER_REF = Type.String({
@@ -82,7 +82,7 @@ const MANAGER_TASK = Type.Object({
   node: Type.Optional(Type.String()),
   nodeEpoch: Type.Optional(Type.Integer()),
   instance: Type.Optional(Type.String()),
-  inventory: Type.Optional(Type.Enum(INVENTORIES)),
+  inventory: Type.Optional(Type.Enum(INVENTORY_NAMES)),
   args: Type.Record(Type.String(), Type.Unknown()),
 });
 

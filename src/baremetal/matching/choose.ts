@@ -2,7 +2,7 @@
 // candidates has each of them looked at.
 import type { FleetReader, Stored } from '../../fleet/index.ts';
 import { NODE, type MatchStage, type Node, type NodeId } from '../model.ts';
-import { compareSurplus, findMismatch, HARDWARE_STAGES, surplusOf, type Surplus } from './match.ts';
+import { compareSurplus, findMismatch, HARDWARE_STAGES, surplusHardwareOf, type Surplus } from './match.ts';
 import { isFree, isInSite, nodeIndexOf, type NodeIndex, type Shape } from './node-index.ts';
 import { ringDistance, ringPosition } from './node-ring.ts';
 import type { Requirements } from './requirements.ts';
@@ -78,7 +78,7 @@ function chooseCandidate(
     const hardware = index.hardwareOf(node);
     if (!isInSite(requirements, hardware) || findMismatch(requirements, hardware) !== undefined) continue;
     const distance = ringDistance(start, ringPosition(id));
-    const found = { id, distance, surplus: surplusOf(requirements, hardware) };
+    const found = { id, distance, surplus: surplusHardwareOf(requirements, hardware) };
     const order = best === undefined ? -1 : compareSurplus(found.surplus, best.surplus);
     if (best === undefined || order < 0 || (order === 0 && isSooner(found, best))) best = found;
   }

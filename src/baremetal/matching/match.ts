@@ -72,7 +72,7 @@ export function requestedTraits(
 /** What a node has beyond what is asked for, the most important first: the node with the least of it is chosen. */
 export type Surplus = readonly [features: number, memoryMiB: number, cpus: number, localGiB: number];
 
-export function surplusOf(wanted: Requirements, has: Hardware): Surplus {
+export function surplusHardwareOf(wanted: Requirements, has: Hardware): Surplus {
   const wantedKeys = new Set(wanted.capabilities.map(({ key }) => key));
   const unusedTraits = has.traits.size - requestedTraits(wanted, has).length;
   const unusedCapabilities = has.trueCapabilities.filter((key) => !wantedKeys.has(key)).length;

@@ -3,7 +3,7 @@
 import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../../fleet/index.ts';
 import { bucketOf, NODE, type Node } from '../model.ts';
 import { hardwareOf, hasSameShape, shapeKey, type Hardware } from './hardware.ts';
-import { compareSurplus, findMismatch, surplusOf, type Surplus } from './match.ts';
+import { compareSurplus, findMismatch, surplusHardwareOf, type Surplus } from './match.ts';
 import { NodeRing } from './node-ring.ts';
 import { requirementsKey, type Requirements } from './requirements.ts';
 
@@ -130,7 +130,7 @@ function rankShapes(shapes: Iterable<Shape>, wanted: Requirements): Ranking {
   const ranked: { readonly shape: Shape; readonly surplus: Surplus }[] = [];
   for (const shape of shapes) {
     if (!isInSite(wanted, shape.hardware) || findMismatch(wanted, shape.hardware) !== undefined) continue;
-    ranked.push({ shape, surplus: surplusOf(wanted, shape.hardware) });
+    ranked.push({ shape, surplus: surplusHardwareOf(wanted, shape.hardware) });
   }
   ranked.sort((one, other) => compareSurplus(one.surplus, other.surplus));
   const ranks: Shape[][] = [];

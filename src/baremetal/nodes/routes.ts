@@ -29,7 +29,7 @@ import { NODE_COUNTERS } from '../capacity/counters.ts';
 import {
   bucketOf,
   BUCKETS,
-  INVENTORIES,
+  INVENTORY_NAMES,
   NODE_HARDWARE,
   NODE_PLACE,
   NODE_STATES,
@@ -57,7 +57,7 @@ const LISTING: Listing<'node', Node> = {
     bucket: { schema: Type.Enum(BUCKETS), valuesOf: (doc) => [bucketOf(doc)] },
     resourceClass: { schema: Type.String({ minLength: 1, maxLength: 80 }), valuesOf: (doc) => [doc.resourceClass] },
     trait: { schema: Type.String({ minLength: 1, maxLength: 100 }), valuesOf: (doc) => doc.traits },
-    inventory: { schema: Type.Enum(INVENTORIES), valuesOf: (doc) => [doc.inventory] },
+    inventory: { schema: Type.Enum(INVENTORY_NAMES), valuesOf: (doc) => [doc.inventory] },
     power: { schema: Type.Enum(POWER_STATES), valuesOf: (doc) => [doc.power] },
     maintenance: { schema: Type.Boolean(), valuesOf: (doc) => [doc.maintenance !== undefined] },
     removed: {

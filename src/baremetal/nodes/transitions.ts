@@ -18,7 +18,7 @@ export function isRefused(result: TransitionResult): result is Refusal {
   return 'code' in result;
 }
 
-export interface ReserveNode extends ChangeNote {
+export interface ReserveTransition extends ChangeNote {
   readonly instance: string;
   readonly manager: string;
   /** The epoch of that manager's lease. */
@@ -28,7 +28,7 @@ export interface ReserveNode extends ChangeNote {
 /** Gives a free node to an instance. */
 export function reserve(
   node: StoredNode,
-  { instance, manager, managerEpoch, ...change }: ReserveNode,
+  { instance, manager, managerEpoch, ...change }: ReserveTransition,
 ): TransitionResult {
   const { claimedFor, ...doc } = node.doc;
   if (bucketOf(doc) !== 'free' || (claimedFor !== undefined && claimedFor !== instance)) return refuseNotFree(node);

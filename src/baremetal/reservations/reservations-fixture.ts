@@ -7,7 +7,7 @@ import { canonicalRequest, parseReservationBody, type ReservationBody } from '..
 import { MODELS } from '../nodes-fixture.ts';
 import { MANAGER, RESERVATION, type Manager, type Reservation } from '../model.ts';
 import { reservationId } from './documents.ts';
-import { reserveNode, type ReserveAnswer, type ReserveNode } from './reserve.ts';
+import { reserveNode, type ReserveAnswer, type ReserveCommand } from './reserve.ts';
 
 export const NOW = 1_000_000;
 
@@ -50,7 +50,7 @@ export function putManager(name: string, facts: Partial<Manager> = {}): Change {
 export type BodyFields = Partial<ReservationBody>;
 
 /** For instance `i1` by manager `m1`, unless said otherwise. */
-export function reserveCommand(fields: BodyFields = {}, facts: Partial<ReserveNode> = {}): ReserveNode {
+export function reserveCommand(fields: BodyFields = {}, facts: Partial<ReserveCommand> = {}): ReserveCommand {
   const body: ReservationBody = { instance_uuid: 'i1', manager: 'm1', ...fields };
   const request = parseReservationBody(body);
   if (!('requirements' in request)) throw new Error(JSON.stringify(request));
@@ -72,7 +72,7 @@ export function reserveCommand(fields: BodyFields = {}, facts: Partial<ReserveNo
 export function decideReserve(
   fleet: FleetReader,
   fields: BodyFields = {},
-  facts: Partial<ReserveNode> = {},
+  facts: Partial<ReserveCommand> = {},
 ): Decision<ReserveAnswer> {
   return reserveNode(fleet, reserveCommand(fields, facts));
 }

@@ -14,7 +14,7 @@ import {
   reservationOf,
   type BodyFields,
 } from './reservations-fixture.ts';
-import type { ReserveAnswer, ReserveNode } from './reserve.ts';
+import type { ReserveAnswer, ReserveCommand } from './reserve.ts';
 
 const kindOf = (decision: Decision<ReserveAnswer>): string =>
   decision.kind === 'refuse' ? decision.refusal.code : decision.answer.kind;
@@ -122,7 +122,7 @@ describe('no match', () => {
 });
 
 describe('who may ask', () => {
-  test.each<[string, Parameters<typeof putManager>[1] | undefined, Partial<ReserveNode>, string]>([
+  test.each<[string, Parameters<typeof putManager>[1] | undefined, Partial<ReserveCommand>, string]>([
     ['nobody-of-that-name', undefined, {}, 'manager-not-registered'],
     ['one-whose-lease-ran-out', {}, { isLeaseLive: () => false }, 'manager-lapsed'],
     ['one-that-was-lost', { state: 'lost' }, {}, 'manager-lapsed'],
@@ -153,7 +153,7 @@ describe('which node', () => {
     ['rented', { memoryMiB: 256, owner: 'other', lessee: 'acme' }],
     ['north', { memoryMiB: 128, site: 'north' }],
   ];
-  test.each<[string, BodyFields, Partial<ReserveNode>, string]>([
+  test.each<[string, BodyFields, Partial<ReserveCommand>, string]>([
     ['the-smallest-of-all-that-are-nobodys', {}, {}, 'north'],
     ['a-named-one', { candidate_nodes: ['large'] }, {}, 'large'],
     ['one-by-the-name-of-its-inventory', { candidate_nodes: ['rack-1'] }, {}, 'small'],
@@ -169,7 +169,7 @@ describe('which node', () => {
     expect(reservationOf(fleet)?.node).toBe(chosen);
   });
 
-  test.each<[string, BodyFields, Partial<ReserveNode>]>([
+  test.each<[string, BodyFields, Partial<ReserveCommand>]>([
     ['another-projects-node', { candidate_nodes: ['mine'], project: 'third' }, {}],
     ['a-node-of-another-site', { candidate_nodes: ['large'] }, { site: 'north' }],
   ])('never: %s', (_, body, facts) => {
@@ -187,7 +187,7 @@ describe('which node', () => {
     });
     expect(kindOf(decideReserve(fleet, { candidate_nodes: ['gone'] }))).toBe('unknown-candidate');
     // What the caller does not see does not exist.
-    const isVisible: ReserveNode['isVisible'] = (_fleet, { id }) => id !== 'n1';
+    const isVisible: ReserveCommand['isVisible'] = (_fleet, { id }) => id !== 'n1';
     expect(kindOf(decideReserve(fleet, { candidate_nodes: ['n1'] }, { isVisible }))).toBe('unknown-candidate');
   });
 });

@@ -36,7 +36,7 @@ import { demandOf, noMatch } from './stage-sentences.ts';
 /** How the claims of an inventory are made; `unknown` until it has said so. */
 export type ClaimMode = 'inline' | 'asked' | 'direct' | 'unknown';
 
-export interface ReserveNode {
+export interface ReserveCommand {
   readonly request: ReservationRequest;
   /** As it was sent. */
   readonly body: Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ const ALLOCATIONS_MAX = 300;
 /** Nodes on which the ports of an instance could not be connected, before the others are left alone: their segments are the same. */
 const UNCONNECTED_MAX = 8;
 
-export function reserveNode(fleet: FleetReader, command: ReserveNode): Decision<ReserveAnswer> {
+export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decision<ReserveAnswer> {
   const { request, digest } = command;
   const existing = fleet.get(RESERVATION, reservationId(request.instance));
   if (existing !== undefined && existing.doc.state !== 'error')
@@ -79,7 +79,7 @@ export function reserveNode(fleet: FleetReader, command: ReserveNode): Decision<
   return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
 }
 
-interface ValidRequest extends ReserveNode {
+interface ValidRequest extends ReserveCommand {
   readonly search: NodeSearch;
   readonly manager: Manager;
 }
@@ -119,7 +119,7 @@ function reserveChosen(
   return accept([...taken, ...forBuild.changes], { kind: 'reserved' });
 }
 
-function composeReservation({ request, body, digest, project, site, by, nowMs }: ReserveNode): Reservation {
+function composeReservation({ request, body, digest, project, site, by, nowMs }: ReserveCommand): Reservation {
   return {
     instance: request.instance,
     manager: request.manager,

@@ -39,7 +39,7 @@ import { reservationId, type StoredReservation } from './documents.ts';
 import { buildOfManager, malformedReservation } from './refusals.ts';
 import { releaseReservation } from './release.ts';
 import { RESERVATION_REPRESENTATION } from './representation.ts';
-import { reserveNode, type ClaimMode, type ReserveAnswer, type ReserveNode } from './reserve.ts';
+import { reserveNode, type ClaimMode, type ReserveAnswer, type ReserveCommand } from './reserve.ts';
 import { untilSettled } from './settled.ts';
 
 export interface ReservationRoutes {
@@ -171,7 +171,7 @@ interface CallParts {
   readonly context: RouteContext;
 }
 
-function composeCommand({ body, caller }: ReserveCall, { request, parts, context }: CallParts): ReserveNode {
+function composeCommand({ body, caller }: ReserveCall, { request, parts, context }: CallParts): ReserveCommand {
   const { clock, ids, hash } = context;
   const project = request.project ?? caller.project;
   return {

@@ -84,8 +84,10 @@ export interface Cluster {
   readonly tlsServerName?: string;
   readonly skipTlsVerify?: true;
   readonly joinEndpoint?: string;
+  readonly publishedEndpoint?: string;
   readonly caPin?: string;
   readonly reach: 'none' | 'simulated' | 'ssh';
+  readonly workerScript?: string;
   readonly drainPolicy: { readonly deadlineMs: number; readonly evictBare: boolean; readonly keepEmptyDir: boolean };
   readonly whenHostLeaves: 'drain' | 'move';
   readonly drainsAtOnce: number;
@@ -95,6 +97,14 @@ export interface Cluster {
   readonly missingPermissions?: readonly { readonly verb: string; readonly resource: string }[];
   readonly changedBy: string;
   readonly changedAtMs: number;
+  readonly ssh?: {
+    readonly user: string;
+    readonly port: number;
+    readonly address?: string;
+    readonly hostKeys: 'pinned' | 'first-use';
+    readonly knownHosts: readonly string[];
+    readonly proof: 'key' | 'password';
+  };
   readonly hasCredentials?: boolean;
 }
 
@@ -1197,6 +1207,8 @@ export interface Worker {
   readonly nodeUid?: string;
   readonly instance?: string;
   readonly isAdopted?: true;
+  readonly providerId?: string;
+  readonly machineKey?: { readonly key: string; readonly fingerprint: string; readonly atMs: number };
   readonly state: 'building' | 'joining' | 'in-service' | 'draining' | 'drained' | 'removing';
   readonly stateSinceMs: number;
   readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing';
@@ -1211,6 +1223,8 @@ export interface Worker {
   readonly work?: {
     readonly operation: string;
     readonly policy?: { readonly deadlineMs: number; readonly evictBare: boolean; readonly keepEmptyDir: boolean };
+    readonly joinByMs?: number;
+    readonly keepsInstance?: true;
   };
   readonly createdAtMs: number;
   readonly changedBy: string;

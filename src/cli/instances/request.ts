@@ -57,7 +57,7 @@ export function parseNic(text: string): Nic {
 }
 
 /** NICs are numbered in the order in which they are written, whichever of the two options they come from. */
-function withNics(command: Command): Command {
+export function withNics(command: Command): Command {
   const nics: Nic[] = [];
   const collect = (parse: (text: string) => Nic) => (text: string) => {
     nics.push(parse(text));

@@ -4,11 +4,14 @@ import type { DrainReport, Worker, WorkerPreview } from '../client/representatio
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { wholeNumber } from '../input/input-file.ts';
-import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
+import { withWait, type WaitOptions } from '../operations/wait.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
 import { changedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
+import { addWorkers } from './add-workers.ts';
+import { showMachineLog } from './machine-log.ts';
+import { startWork } from './start-work.ts';
 import type { Column } from '../output/table.ts';
-import type { Facts, Session } from '../session.ts';
+import type { Facts } from '../session.ts';
 
 const WORKERS: ResourceSpec<Worker> = {
   command: 'workers',
@@ -35,6 +38,11 @@ function facts(one: Worker, nowMs: number): Facts {
     ['Node', `${one.node} (${one.readiness}, since ${relativeTime(one.readinessSinceMs, nowMs)})`],
     ['State', `${one.state}, since ${relativeTime(one.stateSinceMs, nowMs)}`],
     ['Instance', one.instance],
+    ['Provider id', one.providerId],
+    [
+      'Host key',
+      one.machineKey && `${one.machineKey.fingerprint}, remembered ${relativeTime(one.machineKey.atMs, nowMs)}`,
+    ],
     [
       'Cordon',
       cordon &&
@@ -75,7 +83,7 @@ function blockersOf({ blockers, moreBlockers }: DrainReport): string | undefined
 export function workersCommand(cli: Cli): Command {
   return commandGroup(
     'workers',
-    'Kubernetes workers: drain them within budgets, take them out, give them back',
+    'Kubernetes workers: add them, drain them within budgets, take them out, give them back',
     listCommand(cli, WORKERS, {
       empty: 'No workers.',
       filters: [
@@ -87,6 +95,8 @@ export function workersCommand(cli: Cli): Command {
       examples: [['those whose Node is not Ready', 'muster workers list --cluster edge --readiness not-ready']],
     }),
     showCommand(cli, WORKERS),
+    addWorkers(cli),
+    showMachineLog(cli),
     listDrains(cli),
     adoptWorkers(cli),
     previewWorkers(cli),
@@ -228,23 +238,4 @@ function returnWorkers(cli: Cli): Command {
     const { cluster, reason } = options;
     return startWork(session, { cluster, verb: 'return', body: omitUndefined({ workers: args, reason }) }, options);
   });
-}
-
-interface Started {
-  readonly operation: string;
-  readonly workers: readonly string[];
-}
-
-interface WorkRequest {
-  readonly cluster: string;
-  readonly verb: 'drain' | 'remove' | 'return';
-  readonly body: object;
-}
-
-async function startWork(session: Session, { cluster, verb, body }: WorkRequest, options: WaitOptions) {
-  const path = `/api/v1/clusters/${encodeURIComponent(cluster)}/workers/${verb}`;
-  const started = await session.client.write<Started>('POST', path, { body });
-  const { operation, workers } = started;
-  const what = `${verb} ${workers.length === 1 ? `worker ${workers[0]}` : `${workers.length} workers`}`;
-  return reportStarted(session, { id: operation, what, answer: started }, options);
 }

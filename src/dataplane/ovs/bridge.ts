@@ -1,10 +1,11 @@
 // The integration bridge in terms of the switch's database: its state, and the operations that bring it to the desired one. Pure.
+import type { SwitchIdentity } from '../../hosts/index.ts';
 import type { Monitor, MonitoredTables } from './ovsdb/monitor.ts';
 import type { Operation } from './ovsdb/operation.ts';
 import type { RowChange } from './ovsdb/replica.ts';
 import { numberColumn, textColumn, textMapColumn, uuidsColumn } from './ovsdb/read-column.ts';
 import { mapOf, setOf, type Row } from './ovsdb/value.ts';
-import type { SwitchIdentity, Tunnel } from '../switch/switch.ts';
+import type { Tunnel } from '../switch/switch.ts';
 import { bfdPortName } from '../switch/derived-ids.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../switch/tables.ts';
 

@@ -1,5 +1,6 @@
 // The switch of a host on Open vSwitch: the database for bridges and ports, OpenFlow for flows and groups, the control socket to wait until
 // changes are in force. It decides nothing; changes that refer to something missing are refused before anything is sent.
+import type { SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import type { PacketOut } from './openflow/mods.ts';
 import type { PacketIn } from './openflow/replies.ts';
@@ -12,7 +13,6 @@ import {
   SwitchRefused,
   type BfdPortError,
   type Group,
-  type SwitchIdentity,
   type ConntrackImport,
   type Switch,
   type SwitchChange,

@@ -1,5 +1,6 @@
 // A simulated switch. Its contents outlive the agent, and the process too when it is given storage. Faults can be armed: down, slow, losing
 // changes, shared with others. It must pass the contract suite of `switch.ts`.
+import type { SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import { bfdPortName, simulatedIdentity } from './derived-ids.ts';
 import { SwitchState } from './state.ts';
@@ -9,7 +10,6 @@ import {
   SwitchDown,
   SwitchRefused,
   type Flow,
-  type SwitchIdentity,
   type ConntrackImport,
   type Switch,
   type SwitchChange,

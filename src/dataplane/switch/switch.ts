@@ -1,5 +1,6 @@
 // The port to the switch of a host: its contents, and how they are changed. An implementation decides nothing; the compiler says what
 // should be there, the diff says what to change and in which order.
+import type { SwitchIdentity } from '../../hosts/index.ts';
 
 /** One flow in Open vSwitch syntax; two flows with the same table, priority and match are the same flow. */
 export interface Flow {
@@ -71,13 +72,6 @@ export class SwitchRefused extends Error {
     super(message, options);
     this.name = 'SwitchRefused';
   }
-}
-
-/** The identity of a switch. Without a datapath id its integration bridge does not exist yet. */
-export interface SwitchIdentity {
-  readonly datapathId?: string;
-  readonly systemId?: string;
-  readonly bridge?: string;
 }
 
 interface TrackedEnds {

@@ -64,7 +64,7 @@ export const handoverKind: OperationKind = {
   },
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) =>
-      nextOf(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),
+      planItem(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),
     ),
   observe: (fleet, item, outcome, nowMs) => addReadinessAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
   undo: cancelHandover,
@@ -92,7 +92,7 @@ function isRelevantToHandover(before: Host | undefined, after: Host | undefined)
   );
 }
 
-function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedStep[] {
+function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedStep[] {
   const service = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   if (item.doc.step === 'clear') return [planClear(fleet, item, service, nowMs)].flat();
   const active = findActiveHandover(service, item);

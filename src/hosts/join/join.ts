@@ -43,7 +43,7 @@ export const hostJoin: OperationKind = {
   plan: (fleet, items, nowMs) =>
     items.flatMap((item) => {
       const host = findHost(fleet, item.doc.target.id);
-      return host === undefined ? [fail(item, hostRemovedReason(item))] : nextStep(item, host, nowMs);
+      return host === undefined ? [fail(item, hostRemovedReason(item))] : planItem(item, host, nowMs);
     }),
 
   undo: (fleet, item, nowMs) => {
@@ -93,7 +93,7 @@ function endAbandonedJoin(host: StoredHost, operation: OperationId, nowMs: numbe
   ];
 }
 
-function nextStep(item: StoredItem, host: StoredHost, nowMs: number): readonly PlannedStep[] {
+function planItem(item: StoredItem, host: StoredHost, nowMs: number): readonly PlannedStep[] {
   const { step, state, attempt, retryAtMs } = item.doc;
   if (host.doc.state !== 'joining') return [finishInService(item, host)];
   const missing = agentMissing(host);

@@ -1,6 +1,6 @@
 // Plans for hosts that leave together, as if they were all leaving already, and beside those that others are draining. It changes nothing outside
 // its trial.
-import { runTrial, put, type FleetReader, type Trial } from '../../fleet/index.ts';
+import { runTrial, put, type FleetReader, type Trial, type Steps } from '../../fleet/index.ts';
 import type { StoredHost } from '../decide.ts';
 import {
   runAllSteps,
@@ -14,7 +14,7 @@ import {
 } from '../evacuator.ts';
 import { HOST, isTombstoned } from '../model.ts';
 import { drainingHosts, listRemainingTenants, siteToStayIn } from './drains-under-way.ts';
-import type { Slices, Steps } from './plan-slices.ts';
+import type { Slices } from './plan-slices.ts';
 
 export interface EvacuatorPlan {
   readonly evacuator: Evacuator;

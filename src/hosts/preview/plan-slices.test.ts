@@ -1,10 +1,10 @@
 // Plans made in slices: other deciders run in between, and a plan is made again when hosts come or leave.
 import { describe, expect, test } from 'vitest';
 import type { RouteContext as RouteWorld } from '../../access/index.ts';
-import { Fleet, Registry, type Change, type Forkable, type Projection } from '../../fleet/index.ts';
+import { Fleet, Registry, type Change, type Forkable, type Projection, type Steps } from '../../fleet/index.ts';
 import { runAllSteps } from '../evacuator.ts';
 import { HOST, hostsModel } from '../model.ts';
-import { planInSlices, type Slices, type Steps } from './plan-slices.ts';
+import { planInSlices, type Slices } from './plan-slices.ts';
 import { evacuatorOf, fleetOf, hostChange, sha256 } from './preview-fixture.ts';
 import { previewScaleIn, planPreviewInSteps } from './preview.ts';
 

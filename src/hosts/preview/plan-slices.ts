@@ -1,7 +1,7 @@
 // Makes long plans on the newest fleet a slice at a time, so that decisions, lease renewals and other requests run in between. Each slice runs
 // in the decider, on current state, and commits nothing.
 import type { Authority, RouteContext } from '../../access/index.ts';
-import { LongTrial, mark, type FleetReader, type Refusal, type Trial } from '../../fleet/index.ts';
+import { LongTrial, mark, type FleetReader, type Refusal, type Steps, type Trial } from '../../fleet/index.ts';
 import { accept, type Decision, type Outcome } from '../../journal/index.ts';
 
 /** How long a slice runs before everything else does. Its last step may take a few milliseconds more. */
@@ -42,8 +42,6 @@ class SlicedFleet implements Slices {
     return this.#trial?.isOutdated === true;
   }
 }
-
-export type Steps<T> = Generator<undefined, T>;
 
 /** One attempt at a plan: every slice continues it, also when the slice is decided again. */
 class PlanAttempt<T> {

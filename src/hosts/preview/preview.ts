@@ -1,6 +1,6 @@
 // What a scale-in would do, before it is started: tried with all its hosts tombstoned, by the same evacuators that would carry it out. It
 // writes nothing, and its result must not depend on the order in which the hosts are named.
-import type { FleetReader, Refusal } from '../../fleet/index.ts';
+import type { FleetReader, Refusal, Steps } from '../../fleet/index.ts';
 import type { StoredHost } from '../decide.ts';
 import { runAllSteps, type PlannedEvacuation, type Evacuation, type Evacuator, type Tenant } from '../evacuator.ts';
 import type { ConnectionState, HostState } from '../model.ts';
@@ -9,7 +9,7 @@ import { denyChangedPlan, planHashOf, type Hash } from './plan-hash.ts';
 import { siteToStayIn } from './drains-under-way.ts';
 import { leaversOf } from './leavers.ts';
 import { loadsOf, type Loads } from './loads.ts';
-import type { Slices, Steps } from './plan-slices.ts';
+import type { Slices } from './plan-slices.ts';
 import { planBatch, planBatchInSteps, type EvacuatorPlan } from './batch-plan.ts';
 import type { Strays } from '../strays-schema.ts';
 

@@ -1,12 +1,12 @@
 // GET /api/v1/scale-in/blocked: the tenants of draining hosts that cannot move now, each with what is missing. It commits nothing.
 import { Type } from 'typebox';
 import { answer, strictObject, HOST_REF, ID, read, refusalAnswer, canSeeSite, type Route } from '../../access/index.ts';
-import type { Refusal } from '../../fleet/index.ts';
+import type { Refusal, Steps } from '../../fleet/index.ts';
 import type { Explain } from '../../operations/index.ts';
 import { unknownHost, type StoredHost } from '../decide.ts';
 import type { PlannedEvacuation, Evacuator } from '../evacuator.ts';
 import { drainingHosts, listRemainingTenants, siteToStayIn } from '../preview/drains-under-way.ts';
-import { planInSlices, type Steps } from '../preview/plan-slices.ts';
+import { planInSlices } from '../preview/plan-slices.ts';
 import { planBatchInSteps } from '../preview/batch-plan.ts';
 import { BLOCKED, REVISIONS, renderBlocked } from '../preview/representation.ts';
 import { isVisible } from './status-routes.ts';

@@ -56,7 +56,7 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     cancel: { kind: 'none', because: 'peers forget the host already; join it again when it is removed' },
     retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
 
-    plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf({ fleet, item, nowMs, evacuators, peersOf })),
+    plan: (fleet, items, nowMs) => items.flatMap((item) => planItem({ fleet, item, nowMs, evacuators, peersOf })),
     observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
     task: (fleet, { doc }) =>
       isLeaveRequested(doc)
@@ -78,7 +78,7 @@ function readStartMs({ fleet, item }: EndContext): number {
   return deadlineAtMs - deadlineMs;
 }
 
-function nextOf(context: EndContext): readonly PlannedStep[] {
+function planItem(context: EndContext): readonly PlannedStep[] {
   const { fleet, item } = context;
   const host = findHost(fleet, item.doc.target.id);
   if (host === undefined || host.doc.state === 'removed') return [record(item, { state: 'done', step: item.doc.step })];

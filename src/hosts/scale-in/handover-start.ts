@@ -1,7 +1,7 @@
 // How handovers are begun for hosts that leave: planned, begun and named here alone. A start begins them in the commit that tombstones its
 // hosts, for all of them together: so it does what its preview showed, and not what comes of looking at one host after the other.
 // What finds no room then is begun by the drains, host by host.
-import { runTrial, type Change, type FleetReader, type Refusal, type Trial } from '../../fleet/index.ts';
+import { runTrial, type Change, type FleetReader, type Refusal, type Trial, type Steps } from '../../fleet/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import {
   beginEvacuation,
@@ -14,7 +14,7 @@ import {
 } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 import { basisOf, isPlanBasisUnchanged, type PlanBasis } from '../preview/plan-basis.ts';
-import type { Slices, Steps } from '../preview/plan-slices.ts';
+import type { Slices } from '../preview/plan-slices.ts';
 import { targetOf, tombstonedTrials } from '../preview/batch-plan.ts';
 
 /** A move that is begun ends by itself, whatever becomes of the drain. */

@@ -30,13 +30,13 @@ export function scaleInKind(evacuators: readonly Evacuator[]): OperationKind {
     cancel: { kind: 'none', because: 'hosts are brought back with "muster scale-in recover"' },
     retry: { kind: 'does', what: 'what is left on the hosts is moved, with a new deadline' },
 
-    plan: (fleet, items) => items.map((item) => nextOf(fleet, evacuators, item)),
+    plan: (fleet, items) => items.map((item) => planItem(fleet, evacuators, item)),
     itemsToWake: (fleet, change) => itemsWokenBy(fleet, evacuators, change),
   };
 }
 
 /** Moves begin in a decision on the newest state: two passes at once must not overdraw the budgets. */
-function nextOf(fleet: FleetReader, evacuators: readonly Evacuator[], item: StoredItem): PlannedStep {
+function planItem(fleet: FleetReader, evacuators: readonly Evacuator[], item: StoredItem): PlannedStep {
   const host = findHost(fleet, item.doc.target.id);
   // It has moved on: drained, or taken over by another verb.
   if (host?.doc.state !== 'draining') return record(item, { state: 'done', step: 'empty' });

@@ -106,7 +106,7 @@ export const peerCleanUpKind: OperationKind = {
   cancel: { kind: 'none', because: 'flows and tunnels to a removed host would stay unnoticed' },
   retry: { kind: 'does', what: 'the peers are waited for again' },
 
-  plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf(fleet, item, nowMs)),
+  plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),
   itemsToWake: (fleet, { kind, before, after }) => {
     const id = (after ?? before)?.id;
@@ -122,7 +122,7 @@ function openItems(fleet: FleetReader, id: string): Iterable<StoredItem> {
   return fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(PENDING_CLEAN_UP.name, id));
 }
 
-function nextOf(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
+function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
   if (pending === undefined || isObsolete(fleet, pending.doc)) {
     mark('nothing-to-be-cleaned-any-more');

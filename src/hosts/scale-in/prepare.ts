@@ -1,12 +1,12 @@
 // Prepares start and end of many hosts in slices before their commit. The commit checks that the result still holds and must never plan
 // itself: a plan for a thousand hosts would hold up everything else for most of a second.
 import { NOT_PREPARED, notPrepared, type Authority, type RouteContext, type Write } from '../../access/index.ts';
-import { mark, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { mark, type Change, type FleetReader, type Refusal, type Steps } from '../../fleet/index.ts';
 import { refuse, type Decision } from '../../journal/index.ts';
 import type { StoredHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { basisOf, isPlanBasisUnchanged } from '../preview/plan-basis.ts';
-import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices, type Steps } from '../preview/plan-slices.ts';
+import { planInSlices, TRIES_MAX, fleetUnsettled, UNSETTLED, type Slices } from '../preview/plan-slices.ts';
 import { leaversOf } from '../preview/leavers.ts';
 import { planPinnedInSteps } from '../preview/preview.ts';
 import { targetOf, type EvacuatorPlan } from '../preview/batch-plan.ts';

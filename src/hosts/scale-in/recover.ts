@@ -30,7 +30,7 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
     cancel: { kind: 'none', because: 'start the scale-in again instead' },
     retry: { kind: 'does', what: 'hosts that did not come back in time are waited for again' },
 
-    plan: (fleet, items, nowMs) => items.flatMap((item) => nextOf(fleet, { evacuators, item, nowMs })),
+    plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, { evacuators, item, nowMs })),
     observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
     itemsToWake: (fleet, change) => touchedItems(fleet, evacuators, change),
   };
@@ -42,7 +42,7 @@ interface Recovering {
   readonly nowMs: number;
 }
 
-function nextOf(fleet: FleetReader, recovering: Recovering): readonly PlannedStep[] {
+function planItem(fleet: FleetReader, recovering: Recovering): readonly PlannedStep[] {
   const { evacuators, item, nowMs } = recovering;
   const host = findHost(fleet, item.doc.target.id);
   if (host?.doc.state !== 'recovering') return [record(item, { state: 'done', step: item.doc.step })];

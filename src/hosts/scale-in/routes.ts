@@ -13,12 +13,12 @@ import {
   type RouteContext,
 } from '../../access/index.ts';
 import type { Composition } from '../../composition/index.ts';
-import { idOf, valueOf, type Reason, type Refusal } from '../../fleet/index.ts';
+import { idOf, valueOf, type Reason, type Refusal, type Steps } from '../../fleet/index.ts';
 import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain, type OperationId } from '../../operations/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { PREVIEW, renderPreview, type RenderContext } from '../preview/representation.ts';
-import { planInSlices, type Steps } from '../preview/plan-slices.ts';
+import { planInSlices } from '../preview/plan-slices.ts';
 import { planPreviewInSteps } from '../preview/preview.ts';
 import { answerFromMemo, memoOf, type HostResult, type ScaleInAnswer } from './answer.ts';
 import { scaleInBlockedRoute } from './blocked-routes.ts';

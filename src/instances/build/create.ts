@@ -27,6 +27,12 @@ export function previewInstances(
   return 'code' in checked ? checked : checked.builder.preview(fleet, command, checked.request);
 }
 
+/** Why a request would be refused as it stands; nothing is placed for it. */
+export function refuseInstances(fleet: FleetReader, command: CreateInstances, builders: Builders): Refusal | undefined {
+  const checked = checkRequest(fleet, command, builders);
+  return 'code' in checked ? checked : undefined;
+}
+
 interface CheckedRequest {
   readonly builder: Builder;
   readonly request: ValidatedRequest;

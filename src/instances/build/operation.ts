@@ -86,7 +86,7 @@ export function planInState(state: InstanceState): OperationKind['plan'] {
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       if (instance?.doc.state !== state) return [endSuperseded(item, instance)];
-      return nextStep(fleet, { item, instance, nowMs });
+      return planItem(fleet, { item, instance, nowMs });
     });
 }
 
@@ -128,7 +128,7 @@ interface BuildContext {
   readonly nowMs: number;
 }
 
-function nextStep(fleet: FleetReader, context: BuildContext): readonly PlannedStep[] {
+function planItem(fleet: FleetReader, context: BuildContext): readonly PlannedStep[] {
   const { item, instance } = context;
   const ports = portsOf(fleet, instance.doc);
   switch (item.doc.step) {

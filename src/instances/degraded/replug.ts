@@ -70,7 +70,7 @@ export const instanceReplug: OperationKind = {
   cancel: { kind: 'none', because: 'it would start again while the instance is degraded; move or delete the instance' },
   retry: { kind: 'does', what: 'the ports are bound again' },
 
-  plan: (fleet, items, nowMs) => items.flatMap((item) => nextStep(fleet, item, nowMs)),
+  plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),
 
   itemsToWake: (fleet, change) => itemsOfEvent(fleet, change),
@@ -96,7 +96,7 @@ function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): Replu
   return disconnected.length === 0 && isAnswered ? undefined : { fleet, item, instance, disconnected, nowMs };
 }
 
-function nextStep(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
+function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const look = loadContext(fleet, item, nowMs);
   if (look === undefined) return [record(item, { state: 'done', step: item.doc.step })];
   const isEarly = nowMs < (item.doc.retryAtMs ?? 0);

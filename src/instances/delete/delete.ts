@@ -105,7 +105,7 @@ export const instanceDelete: OperationKind = {
       // retry has an id of its own, and an answer to an earlier one does not count for it.
       if (item.doc.state === 'pending' && item.doc.step !== 'stop')
         return [record(item, { state: 'running', step: 'stop', host: null, attempt: item.doc.attempt })];
-      return nextStep(fleet, item, instance, nowMs);
+      return planItem(fleet, item, instance, nowMs);
     }),
 
   observe: (fleet, item, outcome, nowMs) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
@@ -121,7 +121,7 @@ const finish: ReleaseFinisher = (fleet, { id, doc }, nowMs) => ({
   progress: { state: 'done' },
 });
 
-function nextStep(
+function planItem(
   fleet: FleetReader,
   item: StoredItem,
   instance: StoredInstance,

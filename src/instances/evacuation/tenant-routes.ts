@@ -12,7 +12,7 @@ import {
   type Route,
   type Redactor,
 } from '../../access/index.ts';
-import type { Refusal } from '../../fleet/index.ts';
+import type { Refusal, Steps } from '../../fleet/index.ts';
 import {
   EVACUATION_KINDS,
   findHost,
@@ -25,7 +25,6 @@ import {
   type Evacuation,
   type Evacuator,
   type Slices,
-  type Steps,
   type StoredHost,
 } from '../../hosts/index.ts';
 import type { Explain } from '../../operations/index.ts';

@@ -67,7 +67,7 @@ export const instanceMove: OperationKind = {
     items.flatMap((item) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
       const moving = movingInstanceOf(item, instance);
-      return moving === undefined ? [endLeftover(item, instance)] : nextStep({ fleet, item, instance: moving, nowMs });
+      return moving === undefined ? [endLeftover(item, instance)] : planItem({ fleet, item, instance: moving, nowMs });
     }),
 
   observe: (fleet, item, outcome, nowMs) => handleMoveOutcome(fleet, item, outcome, nowMs),
@@ -95,7 +95,7 @@ function endLeftover(item: StoredItem, instance: StoredInstance | undefined): Re
   return over ? record(item, { state: 'done', step: item.doc.step }) : failSuperseded(item, instance);
 }
 
-function nextStep(look: MoveContext): readonly PlannedStep[] {
+function planItem(look: MoveContext): readonly PlannedStep[] {
   const { item, instance } = look;
   if (instance.doc.state === 'active') return [decideStep(item, scheduleMove)];
   switch (item.doc.step) {

@@ -43,11 +43,12 @@ function recordAnswer(fleet: FleetReader, doc: Cluster, facts: ClusterFacts | un
   return [...(isSame ? [] : [putCluster(after, nowMs)]), ...clearSilence(fleet, doc)];
 }
 
-function describeFacts({ version, missingPermissions, caPin }: ClusterFacts): Partial<Cluster> {
+function describeFacts({ version, missingPermissions, caPin, joinEndpoint }: ClusterFacts): Partial<Cluster> {
   return {
     ...(version !== undefined && { version }),
     ...(missingPermissions !== 'unknown' && { missingPermissions: [...missingPermissions] }),
     ...(caPin !== undefined && { caPin }),
+    ...(joinEndpoint !== undefined && { publishedEndpoint: joinEndpoint }),
   };
 }
 

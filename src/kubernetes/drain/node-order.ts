@@ -1,7 +1,7 @@
 // What the driver of nodes is given, and what it answers: data, so that an order can be recorded, repeated and compared.
 import type { Reason } from '../../fleet/index.ts';
 import type { ActionOutcome } from '../../operations/index.ts';
-import type { NodeMarks } from '../cluster-api/cluster-api.ts';
+import type { ClusterNode, NodeMarks } from '../cluster-api/cluster-api.ts';
 import type { Blocker, DrainPolicy } from '../model.ts';
 
 export const NODES_DRIVER = 'kubernetes-nodes';
@@ -14,6 +14,8 @@ interface OrderBase {
 /** Of the Node with this UID; of whichever has the name where there is none. */
 interface OfNode extends OrderBase {
   readonly uid?: string;
+  /** While no UID is known: a Node that says something else of itself is another machine's. */
+  readonly providerId?: string;
 }
 
 export type NodeOrder =
@@ -26,7 +28,7 @@ export type NodeOrder =
   | ({ readonly op: 'count-volumes' } & OfNode)
   | ({ readonly op: 'delete' } & OfNode)
   /** Deletes a Node that came back after its deletion, whatever its UID. */
-  | ({ readonly op: 'confirm-deleted' } & OrderBase);
+  | ({ readonly op: 'confirm-deleted'; readonly providerId?: string } & OrderBase);
 
 /** What a look at a node found. */
 export interface NodeProgress {
@@ -48,29 +50,37 @@ export type NodeResult =
       readonly uid: string;
       readonly isUnschedulable: boolean;
       readonly isExcludedFromLoadBalancers: boolean;
+      readonly readiness: ClusterNode['readiness'];
+      readonly providerId?: string;
       readonly progress?: NodeProgress;
     }
   | { readonly kind: 'volumes'; readonly attached: number }
   | { readonly kind: 'deleted' }
-  | { readonly kind: 'trouble'; readonly trouble: NodeTrouble; readonly reason: Reason };
+  | Trouble;
+
+export interface Trouble {
+  readonly kind: 'trouble';
+  readonly trouble: NodeTrouble;
+  readonly reason: Reason;
+}
 
 /** `away`: it may answer later. `server-error`: it may, but not for long. `refused`: it will not. */
 export type NodeTrouble = 'away' | 'server-error' | 'refused';
 
 export function toActionOutcome(result: NodeResult): ActionOutcome {
-  if (result.kind === 'trouble') {
-    const { trouble, reason } = result;
-    return { kind: 'failed', reason: { ...reason, trouble } };
-  }
-  return { kind: 'applied', facts: { result } };
+  return result.kind === 'trouble' ? toTroubleOutcome(result) : { kind: 'applied', facts: { result } };
+}
+
+export function toTroubleOutcome({ trouble, reason }: Trouble): ActionOutcome {
+  return { kind: 'failed', reason: { ...reason, trouble } };
+}
+
+export function readTrouble({ trouble, ...reason }: Reason): Trouble {
+  // The engine's own word for a call that was not answered before the deadline: what the item waits for is known already.
+  return { kind: 'trouble', trouble: (trouble as NodeTrouble | undefined) ?? 'away', reason };
 }
 
 export function readNodeResult(outcome: ActionOutcome): NodeResult {
   if (outcome.kind === 'stale') throw new Error('an order about a node is not refused by its lease epoch');
-  if (outcome.kind === 'failed') {
-    const { trouble, ...reason } = outcome.reason;
-    // The engine's own word for a call that was not answered before the deadline: what the item waits for is known already.
-    return { kind: 'trouble', trouble: (trouble as NodeTrouble | undefined) ?? 'away', reason };
-  }
-  return outcome.facts?.['result'] as NodeResult;
+  return outcome.kind === 'failed' ? readTrouble(outcome.reason) : (outcome.facts?.['result'] as NodeResult);
 }

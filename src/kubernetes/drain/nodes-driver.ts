@@ -66,7 +66,7 @@ function troubleOf(
 async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: CallOptions): Promise<NodeResult> {
   switch (order.op) {
     case 'inspect':
-      return describeNode(await api.readNode(order.node, how), order.uid);
+      return describeNode(await api.readNode(order.node, how), order);
     case 'mark':
       return markNode(api, order, how);
     case 'check':
@@ -79,32 +79,44 @@ async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: CallOptions
     case 'delete':
       return deleteNode(api, order, how);
     case 'confirm-deleted': {
-      const node = await api.readNode(order.node, how);
+      const node = await findOwnNode(api, order, how);
       if (node !== undefined) await api.deleteNode(node, how);
       return { kind: 'deleted' };
     }
   }
 }
 
-function describeNode(node: ClusterNode | undefined, expected: string | undefined): NodeResult {
+interface ExpectedNode {
+  readonly uid?: string;
+  readonly providerId?: string;
+}
+
+function describeNode(node: ClusterNode | undefined, expected: ExpectedNode): NodeResult {
   if (node === undefined) return { kind: 'no-node' };
-  const { uid, isUnschedulable, isExcludedFromLoadBalancers } = node;
-  if (expected !== undefined && expected !== uid) return { kind: 'replaced', uid };
-  return { kind: 'node', uid, isUnschedulable, isExcludedFromLoadBalancers };
+  const { uid, isUnschedulable, isExcludedFromLoadBalancers, readiness, providerId } = node;
+  if (expected.uid === undefined && isOther(node, expected)) return { kind: 'no-node' };
+  if (expected.uid !== undefined && expected.uid !== uid) return { kind: 'replaced', uid };
+  const seen = { uid, isUnschedulable, isExcludedFromLoadBalancers, readiness };
+  return { kind: 'node', ...seen, ...(providerId !== undefined && { providerId }) };
+}
+
+/** Another machine has the name that a worker was to join by. */
+function isOther({ providerId }: ClusterNode, expected: ExpectedNode): boolean {
+  return expected.providerId !== undefined && expected.providerId !== providerId;
 }
 
 /** What it answers was read back after the change. */
 async function markNode(
   api: ClusterApi,
-  { node: name, uid, marks }: Extract<NodeOrder, { op: 'mark' }>,
+  { node: name, marks, ...expected }: Extract<NodeOrder, { op: 'mark' }>,
   how: CallOptions,
 ): Promise<NodeResult> {
   const before = await api.readNode(name, how);
-  const found = describeNode(before, uid);
+  const found = describeNode(before, expected);
   if (before === undefined || found.kind !== 'node') return found;
   const missing = missingMarks(before, marks);
   if (Object.keys(missing).length > 0) await api.markNode(before, missing, how);
-  return describeNode(await api.readNode(name, how), before.uid);
+  return describeNode(await api.readNode(name, how), { uid: before.uid });
 }
 
 /** What is there stays untouched: a label of an operator may have a value. */
@@ -118,21 +130,31 @@ function missingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBa
 
 async function deleteNode(
   api: ClusterApi,
-  { node: name, uid }: Extract<NodeOrder, { op: 'delete' }>,
+  order: Extract<NodeOrder, { op: 'delete' }>,
   how: CallOptions,
 ): Promise<NodeResult> {
-  const node = uid === undefined ? await api.readNode(name, how) : { name, uid };
+  const { uid } = order;
+  const node = uid === undefined ? await findOwnNode(api, order, how) : { name: order.node, uid };
   if (node !== undefined) await api.deleteNode(node, how);
   return { kind: 'deleted' };
 }
 
+async function findOwnNode(
+  api: ClusterApi,
+  { node: name, providerId }: { readonly node: string; readonly providerId?: string },
+  how: CallOptions,
+): Promise<ClusterNode | undefined> {
+  const node = await api.readNode(name, how);
+  return node === undefined || isOther(node, providerId === undefined ? {} : { providerId }) ? undefined : node;
+}
+
 async function drainPass(
   api: ClusterApi,
-  { op, node: name, uid, policy }: Extract<NodeOrder, { op: 'check' | 'evict' }>,
+  { op, node: name, policy, ...expected }: Extract<NodeOrder, { op: 'check' | 'evict' }>,
   how: CallOptions,
 ): Promise<NodeResult> {
   const contents = await api.readContents(name, how);
-  const found = describeNode(contents.node, uid);
+  const found = describeNode(contents.node, expected);
   if (found.kind !== 'node') return found;
   const plan = planDrain(name, contents, policy);
   const known = blockersOf(plan);

@@ -14,6 +14,7 @@ import {
   type PlannedStep,
   type RecordStep,
 } from '../../operations/index.ts';
+import { removeLog } from '../join/model.ts';
 import { WORKER } from '../model.ts';
 import { beginRemoval, finishDrain } from '../workers/transitions.ts';
 import { VICTIM_STEPS, type Batch, type VictimStep } from './batch.ts';
@@ -31,6 +32,7 @@ import {
   observeOther,
   observeVictim,
   planVictim,
+  refOf,
   waitForOthers,
   type Victim,
 } from './victim-steps.ts';
@@ -88,11 +90,8 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
   switch (step as VictimStep) {
     case 'detach':
       return planDetach(victim, batch);
-    case 'delete-node': {
-      const { cluster, node, nodeUid } = worker.doc;
-      const uid = nodeUid === undefined ? {} : { uid: nodeUid };
-      return isDue(item, nowMs) ? [act(item, { op: 'delete', cluster, node, ...uid })] : [];
-    }
+    case 'delete-node':
+      return isDue(item, nowMs) ? [act(item, { op: 'delete', ...refOf(worker.doc) })] : [];
     case 'delete-instance':
       return [decideLater(item, (at, atMs) => [decideDeletion({ fleet: at, item, nowMs: atMs }, builders)])];
     case 'await-instance':
@@ -129,7 +128,7 @@ function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   if (result.kind === 'volumes') return observeVolumes(victim, result.attached);
   if (result.kind !== 'deleted') return observeOther(victim, result) ?? record(item, { state: 'running', step });
   if (step === 'confirm') {
-    const changes = [remove(WORKER, worker.id), ...removeReport(fleet, worker.id)];
+    const changes = [remove(WORKER, worker.id), ...removeReport(fleet, worker.id), ...removeLog(fleet, worker.id)];
     return record(
       item,
       { state: 'done', step },
@@ -167,7 +166,8 @@ function observeVolumes({ item, worker, nowMs }: Victim, attached: number): Reco
 const VOLUMES_ATTACHED = 'volumes-attached';
 
 function nextAfterNode({ worker }: Victim): VictimStep {
-  return worker.doc.instance === undefined ? 'confirm' : 'delete-instance';
+  const { instance, work } = worker.doc;
+  return instance === undefined || work?.keepsInstance === true ? 'confirm' : 'delete-instance';
 }
 
 function decideDeletion({ fleet, item, nowMs }: PlannedItem, builders: Builders): RecordStep {
@@ -199,6 +199,7 @@ function hasInstance(fleet: FleetReader, id: string): boolean {
 }
 
 function planConfirmation({ item, worker, nowMs }: Victim): readonly PlannedStep[] {
-  const { cluster, node } = worker.doc;
-  return isDue(item, nowMs) ? [act(item, { op: 'confirm-deleted', cluster, node })] : [];
+  const { cluster, node, providerId } = worker.doc;
+  const own = { cluster, node, ...(providerId !== undefined && { providerId }) };
+  return isDue(item, nowMs) ? [act(item, { op: 'confirm-deleted', ...own })] : [];
 }

@@ -62,11 +62,24 @@ export function isDue({ doc: { state, retryAtMs } }: StoredItem, nowMs: number):
   return state !== 'waiting' || retryAtMs === undefined || nowMs >= retryAtMs;
 }
 
+interface NodeReference {
+  readonly cluster: string;
+  readonly node: string;
+  readonly uid?: string;
+  readonly providerId?: string;
+}
+
+/** The Node of a worker: of one that was not seen yet, whatever is by its name and says that it is this worker's. */
+export function refOf({ cluster, node, nodeUid, providerId }: Worker): NodeReference {
+  if (nodeUid !== undefined) return { cluster, node, uid: nodeUid };
+  return { cluster, node, ...(providerId !== undefined && { providerId }) };
+}
+
 /** The next thing to do for a victim that is not drained yet. `batch` is looked at only where a step waits for the others. */
 export function planVictim(victim: Victim, batch: () => Batch): readonly PlannedStep[] {
   const { item, worker, nowMs } = victim;
-  const { cluster, node, nodeUid, cordon } = worker.doc;
-  const ref = { cluster, node, ...(nodeUid !== undefined && { uid: nodeUid }) };
+  const { cordon } = worker.doc;
+  const ref = refOf(worker.doc);
   const policy = policyOf(worker.doc);
   if (item.doc.state === 'pending' && item.doc.step !== 'inspect')
     return [record(item, { state: 'running', step: 'inspect' })];

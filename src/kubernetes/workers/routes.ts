@@ -1,7 +1,6 @@
 // The HTTP surface of workers: list and show them and their drains, and ask for drains, removals and returns. No decisions here.
 import { Type } from 'typebox';
 import {
-  answer,
   BY_ID,
   ID,
   readRoutes,
@@ -24,6 +23,7 @@ import {
   type Worker,
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
+import { acceptedAnswer, WORKERS_ACCEPTED } from './accepted.ts';
 import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
 import { chosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
 
@@ -54,8 +54,6 @@ const REPORTS: Listing<'drain-report', DrainReport> = {
 const DrainBody = strictObject({ ...WORKERS_FIELDS, ...POLICY_FIELDS, reason: REASON });
 const ReturnBody = strictObject({ workers: WORKERS, reason: REASON });
 
-const Accepted = strictObject({ operation: Type.String(), workers: Type.Array(Type.String()) });
-
 export const workerRoutes: readonly Route[] = [
   ...readRoutes(
     { path: '/api/v1/workers', plural: TAG, singular: 'worker', representation: WORKER_REPRESENTATION },
@@ -85,7 +83,7 @@ function drainRoute(verb: 'drain' | 'remove', about: string, decide: DrainDecisi
     scope: 'site',
     params: BY_ID,
     body: DrainBody,
-    answers: { 202: { about: 'the operation, and the workers that it is about', schema: Accepted } },
+    answers: { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } },
     handle: (call, world) => {
       const { workers, count, reason, ...policy } = call.body;
       const request = { ...requestOf(call, world), why: reason, policy, workers: chosenWorkers(workers, count) };
@@ -110,7 +108,7 @@ function returnRoute(): Route {
     scope: 'site',
     params: BY_ID,
     body: ReturnBody,
-    answers: { 202: { about: 'the operation, and the workers that it is about', schema: Accepted } },
+    answers: { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } },
     handle: (call, world) => {
       const { workers: nodes, reason } = call.body;
       const request = { ...requestOf(call, world), why: reason, nodes };
@@ -128,8 +126,4 @@ function returnRoute(): Route {
 function requestOf({ params, caller }: Call<{ readonly id: string }>, { clock, ids }: RouteContext) {
   const operation = idOf(OPERATION, ids.next('op'));
   return { cluster: params.id, operation, by: caller.name, nowMs: clock.nowMs() };
-}
-
-function acceptedAnswer(accepted: WorkersAnswer) {
-  return { ...answer(accepted, 202), headers: { location: `/api/v1/operations/${accepted.operation}` } };
 }

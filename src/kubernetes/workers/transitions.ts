@@ -1,7 +1,7 @@
 // What may become of a worker, one function a transition. No other code changes the state, the cordon or the work of a worker: here the state table is kept, and
 // what an operator had cordoned stays known until the cordon is taken back.
 import type { Id, Stored } from '../../fleet/index.ts';
-import { WORKER_TRANSITIONS, type DrainPolicy, type Worker, type WorkerState } from '../model.ts';
+import { WORKER_TRANSITIONS, type DrainPolicy, type MachineKey, type Worker, type WorkerState } from '../model.ts';
 
 export type StoredWorker = Stored<'worker', Worker>;
 
@@ -14,11 +14,41 @@ export interface ChangeNote {
 export interface AssignWork extends ChangeNote {
   readonly operation: Id<'operation'>;
   readonly policy?: DrainPolicy;
+  readonly keepsInstance?: true;
 }
 
 /** An operation takes it in hand. */
-export function assignWork(worker: Worker, { operation, policy, ...change }: AssignWork): Worker {
-  return { ...worker, work: { operation, ...(policy !== undefined && { policy }) }, ...changedBy(change) };
+export function assignWork(worker: Worker, { operation, policy, keepsInstance, ...change }: AssignWork): Worker {
+  const how = { ...(policy !== undefined && { policy }), ...(keepsInstance !== undefined && { keepsInstance }) };
+  return { ...worker, work: { operation, ...how }, ...changedBy(change) };
+}
+
+/** It is being built, by the name of the Node. */
+export function assignInstance(worker: Worker, instance: string, change: ChangeNote): Worker {
+  return { ...worker, instance, ...changedBy(change) };
+}
+
+/** Its instance runs. */
+export function beginJoining(worker: Worker, change: ChangeNote): Worker {
+  return moveTo(worker, 'joining', change);
+}
+
+/** Its turn has come: from now on its time runs. */
+export function limitJoin(worker: Worker, joinByMs: number, change: ChangeNote): Worker {
+  const { work } = worker;
+  if (work === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} is in nobody's hands`);
+  return { ...worker, work: { ...work, joinByMs }, ...changedBy(change) };
+}
+
+export function rememberMachine(worker: Worker, machineKey: MachineKey, change: ChangeNote): Worker {
+  return { ...worker, machineKey, ...changedBy(change) };
+}
+
+/** Its Node was seen Ready, and says that it is this worker's. */
+export function finishJoin(worker: Worker, nodeUid: string, change: ChangeNote): Worker {
+  const seen = { nodeUid, readiness: 'ready' as const };
+  const since = worker.readiness === 'ready' ? {} : { readinessSinceMs: change.nowMs };
+  return { ...endWork(moveTo(worker, 'in-service', change), change), ...seen, ...since };
 }
 
 export interface SeenMarks {

@@ -13,7 +13,7 @@ export interface Reach {
   id: number;
   hosts: number;
   /** The clusters of hosts that have it, by site, zone and size. */
-  readonly clusters: Map<string, Map<string, Map<number, Cluster>>>;
+  readonly clusters: Map<string, Map<string, Map<number, ReachCluster>>>;
 }
 
 /** The cluster key of a host. */
@@ -24,7 +24,7 @@ export interface ClusterKey {
   readonly size: number;
 }
 
-export interface Cluster extends ClusterKey {
+export interface ReachCluster extends ClusterKey {
   /** Undefined in the one cluster for hosts beyond the limit of clusters: there each host is evaluated by itself. */
   readonly reach: Reach | undefined;
   readonly bays: number[];
@@ -36,11 +36,11 @@ export interface Cluster extends ClusterKey {
 const CLUSTERS_MAX = 512;
 
 export class Clusters {
-  readonly #clusters: Cluster[] = [];
-  #mixed: Cluster | undefined;
+  readonly #clusters: ReachCluster[] = [];
+  #mixed: ReachCluster | undefined;
   readonly #reaches = new Map<string, Reach>();
   readonly #freeIds: number[] = [];
-  readonly #clustersByBay: Cluster[] = [];
+  readonly #clustersByBay: ReachCluster[] = [];
   /** The free bays; the last released one is taken first. */
   readonly #free: number[] = [];
   /** Which slots are in use, as words, and how many of each bay. */
@@ -48,7 +48,7 @@ export class Clusters {
   readonly #hostsIn: number[] = [];
   #layout = 0;
 
-  list(): readonly Cluster[] {
+  list(): readonly ReachCluster[] {
     return this.#clusters;
   }
 
@@ -63,8 +63,8 @@ export class Clusters {
   }
 
   /** The cluster of a bay, or its last one. */
-  clusterOfBay(bay: number): Cluster {
-    return this.#clustersByBay[bay] as Cluster;
+  clusterOfBay(bay: number): ReachCluster {
+    return this.#clustersByBay[bay] as ReachCluster;
   }
 
   /** Whether there is a cluster of hosts that have nothing in common. */
@@ -101,7 +101,7 @@ export class Clusters {
       this.#freeIds.push(reach.id);
     }
     const bay = Math.floor(slot / BAY);
-    const cluster = this.#clustersByBay[bay] as Cluster;
+    const cluster = this.#clustersByBay[bay] as ReachCluster;
     if (this.#hostsIn[bay] === BAY) cluster.baysWithSpace.push(bay);
     this.#hostsIn[bay] = (this.#hostsIn[bay] as number) - 1;
     const word = slot >>> 5;
@@ -117,19 +117,19 @@ export class Clusters {
     if (cluster === this.#mixed) this.#mixed = undefined;
   }
 
-  #clusterFor({ site, zone, size }: ClusterKey, reach: Reach): Cluster {
+  #clusterFor({ site, zone, size }: ClusterKey, reach: Reach): ReachCluster {
     const found = reach.clusters.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
     const mixed = this.#clusters.length >= CLUSTERS_MAX;
     if (mixed && this.#mixed !== undefined) return this.#mixed;
-    const cluster: Cluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], baysWithSpace: [] };
+    const cluster: ReachCluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], baysWithSpace: [] };
     this.#clusters.push(cluster);
     if (mixed) this.#mixed = cluster;
     else getOrCreate(getOrCreate(reach.clusters, site), zone).set(size, cluster);
     return cluster;
   }
 
-  #newBay(cluster: Cluster): number {
+  #newBay(cluster: ReachCluster): number {
     const bay = this.#free.pop() ?? this.#clustersByBay.length;
     this.#layout += 1;
     this.#clustersByBay[bay] = cluster;

@@ -1,6 +1,6 @@
 // The score term of a request's single NIC, by bay: the hosts of a bay reach the same pools. A placement changes the stock of one pool, so for the next
 // request only the bays that reach it are computed.
-import type { Cluster, Clusters, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, Clusters, Reach } from '../host-index/clusters.ts';
 
 /** The queries about bays. */
 export interface BayTermSource {
@@ -19,7 +19,7 @@ export class BayTerms {
   #terms = new Float64Array(0);
   #layout: number | undefined;
   /** By choice: the clusters whose hosts reach it. */
-  #reaching: Cluster[][] = [];
+  #reaching: ReachCluster[][] = [];
   /** The choices whose stock changed since the last call. */
   readonly #changed: number[] = [];
   #isAllChanged = true;
@@ -56,15 +56,15 @@ export class BayTerms {
       if (cluster.reach === undefined) continue;
       for (const choice of request.choicesOn(cluster.reach)) {
         while (this.#reaching.length <= choice) this.#reaching.push([]);
-        (this.#reaching[choice] as Cluster[]).push(cluster);
+        (this.#reaching[choice] as ReachCluster[]).push(cluster);
       }
     }
   }
 
-  #set({ reach, bays }: Cluster, request: BayTermSource): void {
+  #set({ reach, bays }: ReachCluster, request: BayTermSource): void {
     const term = reach === undefined ? request.termMax : request.termOn(reach);
     for (let at = 0; at < bays.length; at += 1) this.#terms[bays[at] as number] = term;
   }
 }
 
-const NO_CLUSTERS: readonly Cluster[] = [];
+const NO_CLUSTERS: readonly ReachCluster[] = [];

@@ -3,7 +3,7 @@
 import type { NicRequirements, PoolKey } from '../../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
 import type { BayTermSource } from './bay-terms.ts';
-import type { Cluster, Clusters, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, Clusters, Reach } from '../host-index/clusters.ts';
 import { NicOptions, type PlacementContext } from './nic-options.ts';
 import { SCORE_UNIT } from '../host-index/weighing.ts';
 
@@ -68,7 +68,7 @@ export class NicPlacements implements BayTermSource {
     return terms;
   }
 
-  #termIn({ reach }: Cluster): number {
+  #termIn({ reach }: ReachCluster): number {
     return reach === undefined ? this.termMax : this.termOn(reach);
   }
 
@@ -83,7 +83,7 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** The placement that all hosts of a bay share; undefined where each has its own. */
-  sharedPlacement({ reach }: Cluster): NicPlacement | undefined {
+  sharedPlacement({ reach }: ReachCluster): NicPlacement | undefined {
     return reach === undefined || this.needsBandwidth ? undefined : this.placementFor(reach);
   }
 

@@ -4,7 +4,7 @@ import type { Rejection } from './report.ts';
 /** No more hosts are named with one cause. */
 const NAMED_MAX = 8;
 
-export interface Loss {
+export interface FilterLoss {
   readonly rejection: Rejection;
   lost: number;
   /** The most that any of them had free of the requested amount; -Infinity where nothing was measured. */
@@ -14,7 +14,7 @@ export interface Loss {
 }
 
 export class Losses {
-  readonly #byCause = new Map<string, Loss>();
+  readonly #byCause = new Map<string, FilterLoss>();
 
   count(rejection: Rejection): void {
     const key = `${rejection.filter} ${rejection.cause} ${factsKey(rejection.facts)}`;
@@ -26,7 +26,7 @@ export class Losses {
   }
 
   /** Sorted by the number of excluded hosts. */
-  rank(): Loss[] {
+  rank(): FilterLoss[] {
     return [...this.#byCause]
       .sort(([one, { lost }], [other, { lost: otherLost }]) =>
         lost === otherLost ? (one < other ? -1 : 1) : otherLost - lost,
@@ -36,7 +36,7 @@ export class Losses {
 }
 
 /** The facts of each loss: its cause, the most that was free, and the named hosts. */
-export function lossFacts({ rejection, most, hosts }: Loss): Readonly<Record<string, string | number>> {
+export function lossFacts({ rejection, most, hosts }: FilterLoss): Readonly<Record<string, string | number>> {
   return {
     ...rejection.facts,
     ...(most !== -Infinity && { most: Math.max(0, most) }),

@@ -5,7 +5,7 @@ import { prepareRequest, type PreparedRequest } from '../search/prepared-request
 import type { Reach } from '../host-index/clusters.ts';
 import { DISK, FIGURES, INSTANCES, MEMORY, AVAILABILITIES, VCPUS } from '../host-index/host-table.ts';
 import { bandwidthRejection, NicRejections } from './nic-rejections.ts';
-import { lossFacts, Losses, type Loss } from './losses.ts';
+import { lossFacts, Losses, type FilterLoss } from './losses.ts';
 import type { ReportStage, ScheduleReport, ScheduleRequest } from '../request.ts';
 
 /** A filter that a host did not pass, and why. */
@@ -91,7 +91,7 @@ export function scopeReportToSite<S extends ReportStage>(report: {
 }
 
 /** One stage after the other, each with the remaining hosts of the one before. */
-function composeStages(prepared: PreparedRequest, hosts: number, losses: readonly Loss[]): ReportStage[] {
+function composeStages(prepared: PreparedRequest, hosts: number, losses: readonly FilterLoss[]): ReportStage[] {
   const stages: ReportStage[] = [];
   let before = hosts;
   for (const filter of FILTERS.filter((one) => isApplied(one, prepared))) {

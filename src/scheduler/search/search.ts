@@ -4,7 +4,7 @@
 import type { PoolKey } from '../../network/index.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from '../host-index/bits.ts';
-import type { Cluster, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, Reach } from '../host-index/clusters.ts';
 import type { NicPlacement } from '../nics/nic-placements.ts';
 import type { BoundHeap } from './bound-heap.ts';
 
@@ -153,7 +153,7 @@ class Search {
     }
   }
 
-  #isEligibleCluster({ site, zone }: Cluster): boolean {
+  #isEligibleCluster({ site, zone }: ReachCluster): boolean {
     const { request, avoidedSites } = this.#prepared;
     if (request.site !== undefined && request.site !== site) return false;
     if (request.zone !== undefined && request.zone !== zone) return false;

@@ -30,7 +30,7 @@ export interface CallConditions {
   readonly fault?: Pick<MachineFault, 'outcome' | 'delayMs'> | undefined;
 }
 
-export interface CallResult {
+export interface MachineEffect {
   /** The same object when nothing has changed. */
   readonly machine: Machine;
   readonly outcome: MachineOutcome;
@@ -38,7 +38,7 @@ export interface CallResult {
 
 export type MachineRequest = Pick<MachineCall, 'node' | 'nodeEpoch' | 'instance' | 'action' | 'args'>;
 
-export function callMachine(before: Machine, call: MachineRequest, conditions: CallConditions): CallResult {
+export function callMachine(before: Machine, call: MachineRequest, conditions: CallConditions): MachineEffect {
   const machine = settleMachine(before, conditions.nowMs);
   const { settings, fault } = conditions;
   const isOld = settings.checksEpochs && call.nodeEpoch < machine.epoch;
@@ -50,7 +50,7 @@ export function callMachine(before: Machine, call: MachineRequest, conditions: C
   return { machine: outcome.kind === 'stale' ? before : after, outcome };
 }
 
-function carryOut(machine: Machine, call: MachineRequest, conditions: CallConditions): CallResult {
+function carryOut(machine: Machine, call: MachineRequest, conditions: CallConditions): MachineEffect {
   switch (call.action) {
     case 'deploy':
       return deploy(machine, call, conditions);
@@ -67,7 +67,7 @@ function carryOut(machine: Machine, call: MachineRequest, conditions: CallCondit
 }
 
 /** A deploy that is under way or done is not begun again. One that failed has to be cleaned first. */
-function deploy(machine: Machine, { node, instance, args }: MachineRequest, conditions: CallConditions): CallResult {
+function deploy(machine: Machine, { node, instance, args }: MachineRequest, conditions: CallConditions): MachineEffect {
   switch (machine.state) {
     case 'deploying':
     case 'deployed':
@@ -85,7 +85,7 @@ function deploy(machine: Machine, { node, instance, args }: MachineRequest, cond
 }
 
 /** Also what is being deployed: whoever cleans has waited for that, or has given it up. */
-function clean(machine: Machine, conditions: CallConditions): CallResult {
+function clean(machine: Machine, conditions: CallConditions): MachineEffect {
   switch (machine.state) {
     case 'cleaning':
       return { machine, outcome: { kind: 'already' } };
@@ -115,7 +115,7 @@ function switchPower(
   machine: Machine,
   { node, action, args }: MachineRequest & { readonly action: PowerAction },
   { settings, fault }: CallConditions,
-): CallResult {
+): MachineEffect {
   const takesMs = settings.powerMs + (fault?.delayMs ?? 0);
   if (fault?.outcome === 'failed') return failWith(machine, { code: 'power-failed', node, action });
   const power = action === 'power-off' ? 'off' : 'on';
@@ -129,7 +129,7 @@ function connect(
   machine: Machine,
   { node, action, args }: MachineRequest & { readonly action: 'connect' | 'disconnect' },
   { fault }: CallConditions,
-): CallResult {
+): MachineEffect {
   if (fault?.outcome === 'failed') return failWith(machine, { code: 'connect-failed', node });
   const ports = action === 'connect' ? portsOf(args['ports']) : [];
   if (ports === undefined) return failWith(machine, { code: 'connect-failed', node });
@@ -148,10 +148,10 @@ function isPort(value: unknown): value is { readonly port: string; readonly seri
   return typeof value === 'object' && value !== null && 'port' in value && typeof value.port === 'string';
 }
 
-function apply(machine: Machine, takesMs?: number): CallResult {
+function apply(machine: Machine, takesMs?: number): MachineEffect {
   return { machine, outcome: { kind: 'applied', ...(takesMs !== undefined && takesMs > 0 && { facts: { takesMs } }) } };
 }
 
-function failWith(machine: Machine, reason: Reason): CallResult {
+function failWith(machine: Machine, reason: Reason): MachineEffect {
   return { machine, outcome: { kind: 'failed', reason } };
 }
