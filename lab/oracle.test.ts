@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { judge, mayBeHeldUp } from './oracle.ts';
+import { assess, mayBeHeldUp } from './oracle.ts';
 import type { EchoResult, PushResult, TcpResult, TrafficResults } from './traffic/results.ts';
 
 const echo = (over: Partial<EchoResult> = {}): EchoResult => ({
@@ -43,7 +43,7 @@ const results = (over: Partial<TrafficResults> = {}): TrafficResults => ({
 });
 
 test('nothing-lost-and-every-flow-one-pair-is-good', () => {
-  expect(judge(results())).toEqual({
+  expect(assess(results())).toEqual({
     good: true,
     problems: [],
     echo: { sent: 100, forwardLost: 0, returnLost: 0 },
@@ -68,7 +68,7 @@ test.each<[string, Partial<TrafficResults>, boolean]>([
   ['late-and-more-lost-than-that', { echo: [echo({ returnGapMs: 300, seen: 90, returned: 90 })], overruns: 9 }, false],
   ['in-time', { push: [push({ received: 3 })], overruns: 100 }, false],
 ])('held-up: %s', (_name, over, expected) => {
-  expect(mayBeHeldUp(judge(results(over)))).toBe(expected);
+  expect(mayBeHeldUp(assess(results(over)))).toBe(expected);
 });
 
 describe('each trouble is named', () => {
@@ -106,12 +106,12 @@ describe('each trouble is named', () => {
     ['no-tcp', { tcp: [tcp({ sentBytes: 0, receivedBytes: 0 })] }, 'connection 3 carried nothing'],
     ['nothing-at-all', { echo: [], push: [], tcp: [], ping: [] }, 'there was no traffic'],
   ])('%s', (_name, over, problem) => {
-    const verdict = judge(results(over), { tcpGapMs: 100 });
+    const verdict = assess(results(over), { tcpGapMs: 100 });
     expect(verdict.good).toBe(false);
     expect(verdict.problems).toContain(problem);
   });
 });
 
 test('a-pair-of-udp-and-the-same-of-tcp-are-two', () => {
-  expect(judge(results({ tcp: [tcp({ pairs: ['198.51.100.10:4001'] })] })).good).toBe(true);
+  expect(assess(results({ tcp: [tcp({ pairs: ['198.51.100.10:4001'] })] })).good).toBe(true);
 });

@@ -29,7 +29,7 @@ export interface Verdict {
   };
 }
 
-export function judge(results: TrafficResults, limits: Limits = {}): Verdict {
+export function assess(results: TrafficResults, limits: Limits = {}): Verdict {
   const counts = count(results);
   const { overruns = 0 } = results;
   const flows = [...results.echo, ...results.push, ...results.tcp];

@@ -53,7 +53,7 @@ test('a-machine-that-always-loses-says-nothing', async () => {
   expect(log).not.toContain('event');
 });
 
-test('what-is-meant-to-lose-something-is-judged-otherwise', async () => {
+test('what-is-meant-to-lose-something-is-assessed-otherwise', async () => {
   expect((await tried([0, 5], () => []))[0].kind).toBe('passed');
   expect((await tried([0, 0], () => ['slower than the others']))[0]).toMatchObject({
     kind: 'failed',

@@ -1,6 +1,6 @@
 // Tries something out under load: first without it, to see that the machine itself loses nothing. A machine that is too busy says
 // nothing about Muster, neither good nor bad, and is counted apart.
-import { judge, mayBeOverruns, type Limits, type Verdict } from './oracle.ts';
+import { assess, mayBeOverruns, type Limits, type Verdict } from './oracle.ts';
 import type { TrafficResults } from './traffic/results.ts';
 
 const TRIES_MAX = 3;
@@ -10,7 +10,7 @@ export interface Trial {
   readonly load: (event?: () => Promise<void>) => Promise<TrafficResults>;
   readonly event: () => Promise<void>;
   readonly limits?: Limits;
-  /** Another judgement than that nothing was lost, for what is meant to lose something. */
+  /** Another assessment than that nothing was lost, for what is meant to lose something. */
   readonly accept?: (verdict: Verdict) => readonly string[];
 }
 
@@ -28,9 +28,9 @@ export async function runTrial({ load, event, limits, accept = ({ problems }) =>
   const tries: Verdict[] = [];
   while (tries.at(-1)?.good !== true) {
     if (tries.length === TRIES_MAX) return { kind: 'machine-too-busy', tries };
-    tries.push(judge(await load(), limits));
+    tries.push(assess(await load(), limits));
   }
-  const verdict = judge(await load(event), limits);
+  const verdict = assess(await load(event), limits);
   const problems = accept(verdict);
   // It was quiet enough before, and is not any more.
   if (problems.length > 0 && mayBeOverruns(verdict)) return { kind: 'machine-too-busy', tries: [...tries, verdict] };

@@ -128,7 +128,7 @@ export const BAREMETAL_MARKS: readonly string[] = [
   'manager-fenced-older-epoch',
   'manager-fenced-other-instance',
   'manager-fenced-other-manager',
-  'manager-fenced-registered-anew',
+  'manager-fenced-registered-again',
   'manager-fenced-tenure-over',
   'manager-kept-by-young-server',
   'manager-late-to-act',

@@ -73,7 +73,7 @@ export const SCALE_IN: Scenario = {
 
 /**
  * Hosts that are up and cannot prepare a service or control their switch, while others leave and come back. Little else goes wrong, so that it can
- * be judged by time what waited for what.
+ * be assessed by time what waited for what.
  */
 export const GRAY_FAILURES: Scenario = {
   name: 'gray-failures',

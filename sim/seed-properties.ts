@@ -1,6 +1,6 @@
 // Properties that no single checker owns.
 
-/** The judgements of the workloads themselves. */
+/** The assessments of the workloads themselves. */
 export const AT_REST =
   'once all has healed: work is finished or waits for a true reason, machines are as they should be';
 export const ANSWERED = 'never: a request is not answered';

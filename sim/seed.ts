@@ -203,5 +203,5 @@ async function areSettled(works: readonly Promise<unknown>[]): Promise<boolean> 
 }
 
 function restViolations(plays: readonly WorkloadRun[]): readonly string[] {
-  return plays.flatMap(({ atRest: judge }) => judge?.() ?? []);
+  return plays.flatMap(({ atRest: assess }) => assess?.() ?? []);
 }

@@ -43,7 +43,7 @@ interface Progress {
   next: number;
 }
 
-class Asker {
+class LoadConnection {
   readonly latencies: number[] = [];
   readonly #job: LoadJob;
   readonly #socket: Socket;
@@ -73,19 +73,19 @@ class Asker {
     return new Promise((resolve, reject) => {
       this.#done = resolve;
       this.#failed = reject;
-      this.#ask();
+      this.#sendNext();
     });
   }
 
-  #ask(): void {
+  #sendNext(): void {
     const { post, requests } = this.#job;
     this.#requestedMs = performance.now();
-    if (requests !== undefined) this.#askNumbered(requests);
-    else if (post === undefined) this.#askForHost();
+    if (requests !== undefined) this.#sendNumbered(requests);
+    else if (post === undefined) this.#sendHostRequest();
     else this.#socket.write(`${this.#head('POST', post.path)}${withBody(post.body)}`, 'latin1');
   }
 
-  #askNumbered({ method, path, bodies, first, count }: NumberedRequests): void {
+  #sendNumbered({ method, path, bodies, first, count }: NumberedRequests): void {
     const n = this.#progress.next;
     if (n >= first + count) return this.#finish();
     this.#progress.next += 1;
@@ -98,7 +98,7 @@ class Asker {
     return `${method} ${path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer ${this.#secret}\r\n`;
   }
 
-  #askForHost(): void {
+  #sendHostRequest(): void {
     const { method, hosts, secrets } = this.#job;
     const host = hosts[this.#at % hosts.length]!;
     if (this.#at >= hosts.length) this.#round += 1;
@@ -124,9 +124,9 @@ class Asker {
     this.latencies.push(nowMs - this.#requestedMs);
     const { pauseMs = 0, requests } = this.#job;
     if (requests === undefined && nowMs >= this.#untilMs) this.#finish();
-    else if (pauseMs === 0) this.#ask();
+    else if (pauseMs === 0) this.#sendNext();
     // Spread, or all connections would ask in the same moment.
-    else setTimeout(() => this.#ask(), pauseMs * (0.5 + Math.random()));
+    else setTimeout(() => this.#sendNext(), pauseMs * (0.5 + Math.random()));
   }
 
   #finish(): void {
@@ -146,7 +146,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
     job.secrets.map(async (_, nth) => {
       const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true });
       await once(socket, 'connect');
-      return new Asker(job, progress, socket, nth);
+      return new LoadConnection(job, progress, socket, nth);
     }),
   );
   const startedMs = performance.now();

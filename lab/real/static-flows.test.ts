@@ -5,7 +5,7 @@ import { ovsSuite } from '../../test/ovs/suite.ts';
 import { startStaticFlows } from '../static-flows.ts';
 import { readHost } from '../flows-oracle/read-host.ts';
 import { unplug, type LabInstance } from '../lab-instance.ts';
-import { judge } from '../oracle.ts';
+import { assess } from '../oracle.ts';
 import { withOverruns } from '../receive-overruns.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { runLoad } from '../traffic/load.ts';
@@ -107,7 +107,7 @@ ovsSuite('by-hand', () => {
       // The switch looks for what has timed out once a second.
       await setTimeout(2500);
     });
-    const { echo, push, ping, good } = judge(results);
+    const { echo, push, ping, good } = assess(results);
     expect(good).toBe(false);
     for (const lost of [echo.returnLost, push.lost, ping.lost]) expect(lost).toBeGreaterThan(0);
   });
@@ -119,7 +119,7 @@ ovsSuite('by-hand', () => {
       await host.ofctl('add-flow', 'br-int', `table=30,priority=10,ip,actions=${ports}`);
       await host.appctl('dpctl/flush-conntrack');
     });
-    expect(judge(results).unstable.length).toBeGreaterThan(0);
+    expect(assess(results).unstable.length).toBeGreaterThan(0);
   });
 
   test('an-instance-can-be-taken-away', async () => {

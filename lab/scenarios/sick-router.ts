@@ -7,13 +7,13 @@ import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario } from './scenario.ts';
 import {
   figuresOf,
-  judgeSickRun,
-  judgeSickTimes,
+  assessSickRun,
+  assessSickTimes,
   type Departure,
   type Recovery,
   type SickRun,
   type ReportedReasons,
-} from './sick-router-judgement.ts';
+} from './sick-router-assessment.ts';
 
 const HOSTS = 3;
 const LEAVING = 'h1';
@@ -224,8 +224,8 @@ export async function leaveBesideSickRouter(fleet: LabFleet): Promise<Outcome> {
 /** What is neither about packets nor about time holds on a busy machine as well. */
 async function toOutcome(fleet: LabFleet, outcome: Outcome, ran: SickRun): Promise<Outcome> {
   const figures = figuresOf(ran);
-  const times = outcome.kind === 'machine-too-busy' ? [] : judgeSickTimes(ran);
-  const found = [...judgeSickRun(ran), ...times, ...(await fleet.waitForConvergence())];
+  const times = outcome.kind === 'machine-too-busy' ? [] : assessSickTimes(ran);
+  const found = [...assessSickRun(ran), ...times, ...(await fleet.waitForConvergence())];
   const lost = outcome.kind === 'failed' ? outcome.problems : [];
   const problems = [...lost, ...found];
   const verdict = outcome.kind === 'machine-too-busy' ? outcome.tries.at(-1) : outcome.verdict;

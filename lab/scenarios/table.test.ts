@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { judge } from '../oracle.ts';
+import { assess } from '../oracle.ts';
 import { tableOf } from './table.ts';
 
 const verdict = (received: number, gapMs: number) =>
-  judge({
+  assess({
     echo: [],
     push: [{ flow: 1, to: 'vm', sent: 10, received, duplicates: 0, gapMs, pairs: ['a:1'] }],
     tcp: [],

@@ -4,7 +4,7 @@ import { runTrial, type Outcome } from '../trial.ts';
 import { BfdMonitor } from './bfd-monitor.ts';
 import { LabFleet, USUAL } from './fleet.ts';
 import type { Scenario, ScenarioRun } from './scenario.ts';
-import { judgeTargetLoss, type Ends, type Loss } from './target-loss-judgement.ts';
+import { assessTargetLoss, type Ends, type Loss } from './target-loss-assessment.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
@@ -100,7 +100,7 @@ async function runLoss(fleet: LabFleet, ends: Ends, trouble: Trouble): Promise<O
   const outcome = await runTrial({
     load: await fleet.load(LOAD, staying, []),
     event: async () => void (loss = await loseTarget(fleet, ends, trouble)),
-    accept: (verdict) => judgeTargetLoss(verdict, ends, loss),
+    accept: (verdict) => assessTargetLoss(verdict, ends, loss),
   });
   if (outcome.kind === 'machine-too-busy' || loss === undefined) return outcome;
   const { push, forward } = outcome.verdict.longestGapMs;

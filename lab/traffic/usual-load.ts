@@ -1,4 +1,4 @@
-// The load that handovers are judged by: echo from several instances, a stream that one of them only receives, and what else is
+// The load that handovers are assessed by: echo from several instances, a stream that one of them only receives, and what else is
 // asked for. The figures are the reference's: 1500 packets a second there and back, 200 a second one way, for 6 s.
 import type { ClientFlow } from './messages.ts';
 

@@ -27,8 +27,8 @@ export function directionProblem(from: Place, wanted: Import): string | undefine
   if (from.area !== 'src' || !isRelative(wanted.specifier)) return undefined;
   const to = target(from, wanted.specifier);
   if (to.path === 'package.json') return undefined; // where the program finds its version
-  for (const judge of DIRECTIONS) {
-    const problem = judge(from, to);
+  for (const findProblem of DIRECTIONS) {
+    const problem = findProblem(from, to);
     if (problem !== undefined) return problem;
   }
   return undefined;

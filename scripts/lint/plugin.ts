@@ -33,14 +33,14 @@ function place(context: Context): Place {
   return placeOf(relative(ROOT, context.filename).split(sep).join('/'));
 }
 
-function importRule(judge: (from: Place, wanted: Import) => string | undefined): Rule {
+function importRule(findProblem: (from: Place, wanted: Import) => string | undefined): Rule {
   return {
     create(context) {
       const from = place(context);
       const check = (source: { range: [number, number]; value?: unknown } | null, typeOnly: boolean): void => {
         if (source === null) return;
         const specifier = typeof source.value === 'string' ? source.value : COMPUTED;
-        const message = judge(from, { specifier, typeOnly });
+        const message = findProblem(from, { specifier, typeOnly });
         if (message !== undefined) context.report({ message, node: source });
       };
       return {

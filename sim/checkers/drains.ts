@@ -1,5 +1,5 @@
 // Leaving and returning hosts with a service that cannot be prepared elsewhere: what can leave does, and a host that comes back keeps what was
-// not switched. Judged by time, and only while nothing but such services is in the way.
+// not switched. Assessed by time, and only while nothing but such services is in the way.
 import { ELECTION, isBeforeSwitch, SERVICE, type Service, type StoredService } from '../../src/election/index.ts';
 import { idOf, valueOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, isTombstoned, type StoredHost } from '../../src/hosts/index.ts';

@@ -102,7 +102,7 @@ export const managerLinkWorsens: Fault = {
 const ENDS_APART_MS = 200;
 
 /**
- * Several end together and do not come back, in a world in which nothing else is wrong: somebody else has all of their nodes within the time of rest. What
+ * Several end together and do not come back, in a world in which nothing else is wrong: other managers have all of their nodes within the time of rest. What
  * the others were offered last is being acquired when more is offered.
  */
 export function retireManagers(world: World): void {

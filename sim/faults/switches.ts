@@ -7,7 +7,7 @@ import type { Machine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-/** Its agent detects it within half a minute: all is well again before the world is judged. */
+/** Its agent detects it within half a minute: all is well again before the world is assessed. */
 const FORGETS_WITHIN_MS = 60_000;
 
 function pickMachine({ machines, rng }: World): Machine | undefined {

@@ -184,7 +184,7 @@ export const takenOverTooEarly: Mutant = {
 /** As if whether there is an offer told one from the next: nodes of a manager that ends while those of another are being acquired stay where they are. */
 export const offerNotAnnounced: Mutant = {
   name: 'offer-not-announced',
-  bug: 'a manager that was offered nodes is not told of those that are offered after them',
+  bug: 'a manager that was offered nodes is not offered those that come after them',
   scenario: BAREMETAL,
   caughtBy: [AT_REST],
   plant: (parts) => ({

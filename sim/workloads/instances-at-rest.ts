@@ -55,7 +55,7 @@ export function checkInstancesAtRest(world: World): string[] {
 }
 
 function operationAtRest({ truth, machines }: World, id: string, doc: Operation): string[] {
-  // Those of hosts are judged by the hosts workload.
+  // Those of hosts are assessed by the hosts workload.
   if (!doc.kind.startsWith('instance-') && doc.kind !== 'port-delete') return [];
   if (!isUnfinished(doc)) return [];
   if (doc.stopped === true) return [`operation ${id} was stopped by a fault of the program: ${doc.reason?.code}`];
@@ -87,7 +87,7 @@ function isTrue(truth: Fleet, item: StoredItem, silent: (host: string | undefine
     case 'ports-not-plugged':
       return [...truth.find(PORTS_BY_INSTANCE, target.id)].some((port) => !isPlugged(truth, port));
     case 'other-work-ends-first':
-      // It is judged by itself.
+      // It is assessed by itself.
       return [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, target.id))].length > 1;
     case 'not-connected':
       // Faults are over by now: what is left is a host that no longer reaches the segment.

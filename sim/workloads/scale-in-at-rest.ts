@@ -37,7 +37,7 @@ import { checkInstancesAtRest } from './instances-at-rest.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
-/** Those that are judged here; the others are judged by the instances workload. */
+/** Those that are assessed here; the others are assessed by the instances workload. */
 const SCALE_IN_KINDS: readonly string[] = [
   'scale-in',
   'scale-in-end',
@@ -147,7 +147,7 @@ function isNews({ progress, changes }: RecordStep, { doc }: StoredItem): boolean
   return changes.length > 0 || progress.state !== doc.state || progress.reason?.code !== doc.reason?.code;
 }
 
-/** Each service has its one host. One that waits for a candidate is judged by the reason of its handover. */
+/** Each service has its one host. One that waits for a candidate is assessed by the reason of its handover. */
 function servicesAtRest(world: World): string[] {
   const { truth } = world;
   const passing = new Set([...truth.all(ITEM)].flatMap(({ doc }) => (isOpen(doc) ? [doc.target.id] : [])));
@@ -157,7 +157,7 @@ function servicesAtRest(world: World): string[] {
     return state === 'recovering' ? [`${id} is degraded without cause`] : [];
   });
   const cutOff = [...truth.all(SERVICE)].flatMap(({ id, doc }) => (isCutOff(world, doc.designated?.host) ? [id] : []));
-  // A host with an open item has a reason, which is judged itself: see `operationAtRest`.
+  // A host with an open item has a reason, which is assessed itself: see `operationAtRest`.
   const wrong = findSteadyStateProblems(truth).filter(
     (sentence) =>
       !stranded.includes(sentence) &&

@@ -1,5 +1,5 @@
 // A fleet that keeps what runs on it: instances stay, and hosts that were drained come back into service after a while. Faults alone take hosts
-// out of it, so that what a drain waits for can be judged.
+// out of it, so that what a drain waits for can be assessed.
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST, recoverHosts } from '../../src/hosts/index.ts';
 import { createInstances, INSTANCE, type Instance } from '../../src/instances/index.ts';
@@ -15,7 +15,7 @@ import { giveTokens } from './scale-in.ts';
 import type { Workload } from './workload.ts';
 
 const NAMES = ['k1', 'k2', 'k3', 'k4', 'k5', 'k6', 'k7', 'k8'];
-/** Longer than what is judged there takes. */
+/** Longer than what is assessed there takes. */
 const AWAY_MS = 40_000;
 
 interface RequestContext {

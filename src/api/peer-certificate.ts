@@ -1,5 +1,5 @@
 // The client certificate of a connection, whose key the peer has proven to hold. Read once for each connection: it cannot change, and
-// reading it costs more than the rest of a heartbeat. Its subject and validity are not judged here.
+// reading it costs more than the rest of a heartbeat. Its subject and validity are not assessed here.
 import type { X509Certificate } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';

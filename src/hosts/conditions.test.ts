@@ -9,7 +9,7 @@ import { SITE, sitesModel } from '../sites/index.ts';
 import {
   CONDITIONS,
   findExclusion,
-  judgeTrouble,
+  assessCondition,
   NEVER_BAD,
   troubleKey,
   type Condition,
@@ -45,7 +45,7 @@ function play(
     const nowMs = 1_000_000 + at * 5000;
     const condition = of[mark];
     const reported = condition === undefined ? [] : [condition];
-    const verdict = judgeTrouble(
+    const verdict = assessCondition(
       { recorded: troubleKey(recorded ?? []), reported: troubleKey(reported), memory },
       nowMs,
       settings,

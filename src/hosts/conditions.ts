@@ -113,11 +113,15 @@ interface ObservedCondition {
 
 type DampingSettings = Pick<ConditionSettings, 'degradedAfterMs' | 'steadyMs'>;
 
-export function judgeTrouble(watched: ObservedCondition, nowMs: number, patience: DampingSettings): ConditionVerdict {
-  return watched.reported === '' ? judgeGood(watched, nowMs, patience) : judgeBad(watched, nowMs, patience);
+export function assessCondition(
+  watched: ObservedCondition,
+  nowMs: number,
+  patience: DampingSettings,
+): ConditionVerdict {
+  return watched.reported === '' ? assessQuiet(watched, nowMs, patience) : assessTrouble(watched, nowMs, patience);
 }
 
-function judgeBad(
+function assessTrouble(
   { recorded, reported, memory }: ObservedCondition,
   nowMs: number,
   patience: DampingSettings,
@@ -137,7 +141,7 @@ function judgeBad(
   return { memory: isCounted ? bad : { ...bad, losses: losses + 1, lastLossMs: nowMs }, verdict: 'record' };
 }
 
-function judgeGood(
+function assessQuiet(
   { recorded, memory }: ObservedCondition,
   nowMs: number,
   patience: DampingSettings,

@@ -17,7 +17,7 @@ export {
   CONDITIONS_MAX,
   findExclusion,
   isOutOfControl,
-  judgeTrouble,
+  assessCondition,
   NEVER_BAD,
   troubleKey,
 } from './conditions.ts';

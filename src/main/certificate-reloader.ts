@@ -67,7 +67,7 @@ export class CertificateReloader {
   reload(): void {
     const read = readCertificate(this.#options.paths);
     this.#seen = fingerprintOf(read);
-    this.#judge(read);
+    this.#assess(read);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -79,11 +79,11 @@ export class CertificateReloader {
       const fingerprint = fingerprintOf(read);
       const isSettled = fingerprint === this.#seen;
       this.#seen = fingerprint;
-      if (isSettled && fingerprint !== this.#assessedText) this.#judge(read);
+      if (isSettled && fingerprint !== this.#assessedText) this.#assess(read);
     }
   }
 
-  #judge(read: CertificateRead): void {
+  #assess(read: CertificateRead): void {
     this.#assessedText = fingerprintOf(read);
     if (read.kind === 'unusable') return this.#refuse(read.reason);
     const { certificate } = read;

@@ -62,7 +62,7 @@ async function examineWitness(
 ): Promise<IntegrityFinding[]> {
   const finding = await witness.examine(open.store, journal.fleet.revision);
   if (finding.kind === 'nothing-known' && finding.why !== undefined) log.warn({ why: finding.why }, 'no witness');
-  if (finding.kind === 'other-journal') return judgeOtherJournal(journal, finding, { open, log, acceptLoss });
+  if (finding.kind === 'other-journal') return assessOtherJournal(journal, finding, { open, log, acceptLoss });
   if (finding.kind !== 'lost') return [];
   const { seen, head, fallsBackTo } = finding;
   if (acceptLoss !== fallsBackTo) {
@@ -81,7 +81,7 @@ async function examineWitness(
  * The store is not the one that this folder was used with. One that a backup was restored into names the earlier journal; any other is
  * another fleet's database, and going on would silently drop what this folder's fleet has acknowledged.
  */
-function judgeOtherJournal(
+function assessOtherJournal(
   journal: Journal,
   { journalId, seen, head }: Extract<WitnessFinding, { kind: 'other-journal' }>,
   { open, log, acceptLoss }: Pick<OpenJournalOptions, 'open' | 'log' | 'acceptLoss'>,

@@ -88,7 +88,7 @@ export class OperationsController {
 
   /**
    * Neither a clock that is set ahead makes a deadline pass, nor one that is ahead of that of the server which decided before: before anything is
-   * judged by it, everything unfinished gets the difference.
+   * assessed by it, everything unfinished gets the difference.
    */
   async #compensateClock(): Promise<void> {
     const { journal, clock, log } = this.#options;

@@ -176,7 +176,7 @@ describe('filters', () => {
     expect(chosenHost(fleet, three)).toBe('none');
   });
 
-  test('many-equal-nics-are-judged-at-once', () => {
+  test('many-equal-nics-are-assessed-at-once', () => {
     const many = Array.from({ length: 12 }, (_, nth) => segment(`s${nth}`, 'n', 2, nth)).flat();
     const networks = Array.from({ length: 12 }, (_, nth) => `p-s${nth}`);
     const fleet = newFleet(...many, host('a', { physicalNetworks: networks }));

@@ -239,6 +239,6 @@ test('an-agent-of-today-does-all-that-a-server-of-0.1.0-says-and-says-nothing-th
   const kinds = new Set(server.views.flatMap(({ view }) => view?.tasks.map(({ kind }) => kind) ?? []));
   expect([...kinds].sort()).toEqual(['build', 'destroy', 'leave', 'migrate', 'preflight']);
   expect([...server.phases].sort()).toEqual(['reseeding', 'seeding']);
-  await expect.poll(() => agent.status().refusal?.code, LONG).toBe('told-to-leave');
+  await expect.poll(() => agent.status().refusal?.code, LONG).toBe('leave-ordered');
   expect(agent.status().problems).toEqual([]);
 });

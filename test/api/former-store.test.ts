@@ -10,7 +10,7 @@ import { startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 const FIXTURE = new URL('../fixtures/journal-0.1.0.db', import.meta.url);
 /** Words of fields, phases, codes and kinds that this version does not use any more. */
 const FORMER_WORDS =
-  /"(?:handOver|hand-over|seeding|reseeding|unheard|vouched-off|host-not-heard|target-unheard|held-while-heard)"/;
+  /"(?:handOver|hand-over|seeding|reseeding|unheard|vouched-off|host-not-heard|target-unheard|held-while-heard|ask-target)"/;
 
 async function copyOfFixture(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-former-'));

@@ -90,7 +90,7 @@ describe('a server that does not decide', () => {
     );
   });
 
-  test('lets a token that it does not know yet be judged by the one that does', async () => {
+  test('lets a token that it does not know yet be assessed by the one that does', async () => {
     const { holder, follower, followerUrl } = await pair();
     // The follower stands still at its revision while the holder goes on.
     follower.journal.catchUp = () => follower.clock.sleep(20);

@@ -143,7 +143,7 @@ describe('a data folder', () => {
     await expectRefusal(data, /data belongs to user 65534, .*: chown -R 0 /);
   });
 
-  test('has a lost+found that is not ours to judge', async () => {
+  test('has a lost+found that is not ours to assess', async () => {
     const data = usedFolder();
     mkdirSync(join(data, 'lost+found'));
     if (isRoot) chownSync(join(data, 'lost+found'), SOMEBODY, SOMEBODY);

@@ -257,7 +257,7 @@ function suite(): void {
       expect(await inventory.claim({ ...fence, traits: [] }, NEVER)).toEqual({ kind: 'applied' });
       proxy.versionMax = undefined;
       nowMs += 60_000;
-      expect(await inventory.claims()).toBe('asked');
+      expect(await inventory.claims()).toBe('endpoint');
       // What was claimed the old way is still known, and given back the old way.
       expect(await inventory.claim({ ...fence, traits: [] }, NEVER)).toEqual({ kind: 'already' });
       expect(await inventory.unclaim(fence, NEVER)).toEqual({ kind: 'applied' });

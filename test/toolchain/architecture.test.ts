@@ -116,7 +116,7 @@ test('every-suite-with-a-script-of-its-own-is-among-the-everyday-commands', () =
 
 const EFFECTS: Readonly<Record<Exclude<VerbEffect['act'], 'refuse'>, string>> = {
   tombstone: '→ draining',
-  judge: '→ finalizing, or refused with what is in the way',
+  assess: '→ finalizing, or refused with what is in the way',
   'bring-back': '→ recovering',
   forget: 'the join is cancelled',
   unchanged: 'unchanged',

@@ -92,7 +92,7 @@ export class BaremetalSetup extends InstanceSetup {
       ]),
     );
     await this.#set(SIMULATED_INVENTORY, {
-      claims: rng.pick(['inline', 'inline', 'asked', 'direct']),
+      claims: rng.pick(['inline', 'inline', 'endpoint', 'direct']),
       checksEpochs: rng.chance(0.7),
       deployMs: rng.pick([0, 1000, 5000, 12_000]),
       cleanMs: rng.pick([0, 1000, 5000]),

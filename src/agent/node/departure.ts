@@ -11,7 +11,7 @@ export interface MembershipRefusal {
 }
 
 const LEAVE_REFUSAL: MembershipRefusal = {
-  code: 'told-to-leave',
+  code: 'leave-ordered',
   message:
     'This host was ordered to leave the fleet and has left. It is quiet until it is joined again: "muster hosts join", and a token of "muster hosts join-token".',
 };

@@ -4,7 +4,7 @@ import { valueOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   CONDITIONS,
   isTombstoned,
-  judgeTrouble,
+  assessCondition,
   NEVER_BAD,
   recordConditions,
   recordStrays,
@@ -98,7 +98,7 @@ export class ReportRecorder {
     const nowMs = clock.nowMs();
     const keys = { recorded: troubleKey(degraded ?? []), reported: troubleKey(conditions) };
     const settings = valueOf(journal.fleet, CONDITIONS);
-    const verdict = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, settings);
+    const verdict = assessCondition({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, settings);
     this.#conditions.set(host, verdict.memory);
     if (verdict.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordConditions(fleet, { host, conditions, nowMs });
@@ -118,7 +118,7 @@ export class ReportRecorder {
     const strays = summarizeStrays(report.strays, report.facts['strays']);
     const patience = isTombstoned(doc) ? IMMEDIATELY : valueOf(journal.fleet, CONDITIONS);
     const keys = { recorded: straysKey(doc.strays), reported: straysKey(strays) };
-    const verdict = judgeTrouble({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);
+    const verdict = assessCondition({ ...keys, memory: memory ?? NEVER_BAD }, nowMs, patience);
     this.#strays.set(host, verdict.memory);
     if (verdict.verdict === 'record') {
       const decide = (fleet: FleetReader): Decision<null> => recordStrays(fleet, { host, strays, nowMs });

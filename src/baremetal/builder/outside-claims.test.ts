@@ -5,7 +5,7 @@ import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 describe('an inventory outside the journal', () => {
   test('claims-the-node-outside, and-gives-it-back-when-the-instance-is-gone', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
-    await world.set({ claims: 'asked' });
+    await world.set({ claims: 'endpoint' });
     await world.create();
     await world.settle();
     expect(world.instance('db')).toMatchObject({ state: 'active', node: 'n1' });
@@ -19,7 +19,7 @@ describe('an inventory outside the journal', () => {
 
   test('a-build-that-is-deleted-while-it-asks-leaves-no-claim', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
-    await world.set({ claims: 'asked' });
+    await world.set({ claims: 'endpoint' });
     await world.create();
     await world.reserveFor(world.task('m1', 'reserve'), 'm1');
     expect(world.reservation('db')?.state).toBe('allocating');
@@ -33,7 +33,7 @@ describe('an inventory outside the journal', () => {
 
   test('goes-on-asking-although-the-manager-of-the-build-is-lost', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1', 'm2']);
-    await world.set({ claims: 'asked' });
+    await world.set({ claims: 'endpoint' });
     await world.arm({ op: 'claim', outcome: 'failed' });
     const operation = await world.create();
     await world.reserveFor(world.task('m1', 'reserve'), 'm1');

@@ -114,10 +114,10 @@ export function requireRight({ signal, mayAct }: CallOptions): void {
 export interface Inventory {
   readonly name: InventoryName;
   /**
-   * `inline`: the journal is the inventory, and a commit is the claim. `asked`: a claim is a call. `direct`: it has no endpoint for claims, and the
+   * `inline`: the journal is the inventory, and a commit is the claim. `endpoint`: a claim is a call. `direct`: it has no endpoint for claims, and the
    * instance is written on the node itself, if it has no other.
    */
-  claims(how?: CallOptions): Promise<'inline' | 'asked' | 'direct'>;
+  claims(how?: CallOptions): Promise<'inline' | 'endpoint' | 'direct'>;
   list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;
   /**
    * Nodes that have changed lately, so that a change is seen before a list comes to it. It may show some twice, and miss what changes without a trace;

@@ -72,9 +72,9 @@ describe('an inventory without allocations', () => {
     await world.readInventory();
     expect(world.alarm('inventory-without-allocations')).toMatchObject({ reason: { inventory: 'ironic' } });
     expect(world.note?.claims).toBe('direct');
-    world.inventory.mode = 'asked';
+    world.inventory.mode = 'endpoint';
     await world.readInventory();
-    expect([world.alarms, world.note?.claims]).toEqual([[], 'asked']);
+    expect([world.alarms, world.note?.claims]).toEqual([[], 'endpoint']);
   });
 
   test('an-inventory-that-is-the-journal-itself-is-not-read', async () => {

@@ -10,9 +10,9 @@ export const INVENTORY_SCHEMA = Type.Object(
   {
     name: Type.Enum(INVENTORY_NAMES),
     claims: Type.Optional(
-      Type.Enum(['inline', 'asked', 'direct'], {
+      Type.Enum(['inline', 'endpoint', 'direct'], {
         description:
-          '`asked`: it has an endpoint for claims. `direct`: it is too old for that, and claims are written on its nodes. `inline`: the journal is the inventory',
+          '`endpoint`: it has an endpoint for claims. `direct`: it is too old for that, and claims are written on its nodes. `inline`: the journal is the inventory',
       }),
     ),
     /** The last pass that came to its end. */

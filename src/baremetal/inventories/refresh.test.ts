@@ -30,7 +30,7 @@ describe('what is listed is on record', () => {
     expect(world.takeReads()).toEqual(['list', 'list n2', 'list n4', 'claims']);
     expect(world.states).toEqual(ALL_FREE);
     expect(world.inventory.mostInFlight).toBe(1);
-    expect(world.note).toMatchObject({ name: 'ironic', claims: 'asked', pass: { nodes: 5 } });
+    expect(world.note).toMatchObject({ name: 'ironic', claims: 'endpoint', pass: { nodes: 5 } });
     expect(world.alarms).toEqual([]);
   });
 

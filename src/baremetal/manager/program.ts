@@ -19,7 +19,7 @@ export class ManagerProgram {
   readonly #tenure: Tenure;
   readonly #runner: ManagerTaskRunner;
   readonly #offered = new WakeSignal();
-  /** By the last that was heard of it: whether there were nodes to acquire. */
+  /** As the last answer said: whether there were nodes to acquire. */
   #isOffered = false;
   /** Of the tasks that were listed last, under this lease. */
   #known: { readonly leaseEpoch: number; readonly digest: string } | undefined;

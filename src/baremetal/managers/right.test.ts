@@ -31,7 +31,7 @@ describe('the right to act on a node', () => {
       'The lease under which manager "m3" acquired node "n4" is over.',
     ],
     [
-      'manager-registered-anew',
+      'manager-registered-again',
       { node: 'n5', manager: 'm4', isLeaseLive: () => true },
       'The lease under which manager "m4" acquired node "n5" is over.',
     ],

@@ -55,7 +55,7 @@ export function denyUnlessTenured(
   if (doc === undefined) return fenced('not-registered', `Manager "${manager}" is not registered.`, facts);
   if (doc.leaseEpoch !== leaseEpoch || doc.holder !== holder)
     return fenced(
-      'registered-anew',
+      'registered-again',
       `Manager "${manager}" has registered anew since, under lease epoch ${doc.leaseEpoch}.`,
       facts,
     );

@@ -106,7 +106,7 @@ for (const [name, faults, lost] of FAULTS) {
       for (const id of lost) inventory.take(id);
     },
     start: (fleet, operation, nowMs) =>
-      reserveNode(fleet, reserveCommand({}, { operation, nowMs, claimModeOf: () => 'asked' })),
+      reserveNode(fleet, reserveCommand({}, { operation, nowMs, claimModeOf: () => 'endpoint' })),
     wrong: (fleet) => [
       ...settled(fleet),
       ...(lost.length === IDS.length && stateOf(fleet) !== 'error' ? ['a node was found'] : []),
@@ -121,7 +121,7 @@ register({
   outside: () => undefined,
   faults: ['answer-lost'],
   start: (fleet, operation, nowMs) => {
-    const command = reserveCommand({}, { operation, nowMs, claimModeOf: () => 'asked' });
+    const command = reserveCommand({}, { operation, nowMs, claimModeOf: () => 'endpoint' });
     return reserveNode(fleet, command);
   },
   world: async (journal, nowMs) => {

@@ -36,7 +36,7 @@ export class FakeInventory implements Inventory {
   readonly calls: (NodeFence & { readonly op: 'claim' | 'unclaim'; readonly answer: ClaimOutcome['kind'] })[] = [];
   /** Of the next calls, one each. */
   readonly faults: (InventoryFault | undefined)[] = [];
-  mode: Awaited<ReturnType<Inventory['claims']>> = 'asked';
+  mode: Awaited<ReturnType<Inventory['claims']>> = 'endpoint';
   isAway = false;
   /** Those of other clients. */
   readonly others = new Set<string>();
@@ -76,7 +76,7 @@ export class FakeInventory implements Inventory {
     return [...this.nodes].filter(([, node]) => node.instance === instance).map(([id]) => id);
   }
 
-  async claims(): Promise<'inline' | 'asked' | 'direct'> {
+  async claims(): Promise<'inline' | 'endpoint' | 'direct'> {
     return this.mode;
   }
 

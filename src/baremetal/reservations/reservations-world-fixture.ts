@@ -70,7 +70,7 @@ export class ReservationsWorld extends TestWorld {
 
   async reserve(body: BodyFields = {}): Promise<ReserveAnswer['kind']> {
     const operation = this.operation();
-    const command = reserveCommand(body, { operation, nowMs: this.nowMs, claimModeOf: () => 'asked' });
+    const command = reserveCommand(body, { operation, nowMs: this.nowMs, claimModeOf: () => 'endpoint' });
     return (await this.commit((fleet) => reserveNode(fleet, command))).kind;
   }
 

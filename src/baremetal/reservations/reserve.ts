@@ -34,7 +34,7 @@ import { countAllStages, searchFor, type NodeSearch } from './search.ts';
 import { demandOf, noMatch } from './stage-sentences.ts';
 
 /** How the claims of an inventory are made; `unknown` until it has said so. */
-export type ClaimMode = 'inline' | 'asked' | 'direct' | 'unknown';
+export type ClaimMode = 'inline' | 'endpoint' | 'direct' | 'unknown';
 
 export interface ReserveCommand {
   readonly request: ReservationRequest;

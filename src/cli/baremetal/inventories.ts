@@ -7,7 +7,7 @@ import type { Inventory } from '../client/representations.ts';
 
 const CLAIMS = new Map<Inventory['claims'], string>([
   ['inline', 'in Muster itself'],
-  ['asked', 'by its endpoint'],
+  ['endpoint', 'by its endpoint'],
   ['direct', 'on the node itself'],
 ]);
 

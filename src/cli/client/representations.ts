@@ -524,7 +524,7 @@ export interface Inventory {
   readonly id: string;
   readonly revision: number;
   readonly name: 'simulated' | 'ironic';
-  readonly claims?: 'inline' | 'asked' | 'direct';
+  readonly claims?: 'inline' | 'endpoint' | 'direct';
   readonly pass?: { readonly beganAtMs: number; readonly endedAtMs: number; readonly nodes: number };
   readonly unreachable?: { readonly sinceMs: number; readonly text: string };
 }

@@ -83,7 +83,7 @@ interface EndOptions extends WaitOptions {
 function end(cli: Cli): Command {
   const command = withWait(
     new Command('end')
-      .description('Remove hosts that are proven empty and disconnected; each is judged on its own')
+      .description('Remove hosts that are proven empty and disconnected; each is assessed on its own')
       .argument('<hosts...>', 'names, or any other id of a host')
       .option('--disconnect', 'tell hosts that are still connected to leave first')
       .option('--force', 'remove them whatever lives there; needs --reason')
@@ -115,7 +115,7 @@ interface RecoverOptions extends WaitOptions {
 function recover(cli: Cli): Command {
   const command = withWait(
     new Command('recover')
-      .description('Bring hosts back that were being taken out of service; each is judged on its own')
+      .description('Bring hosts back that were being taken out of service; each is assessed on its own')
       .argument('<hosts...>', 'names, or any other id of a host')
       .option('--fail-back', 'services that left them come back too')
       .option('--reason <text>', 'why, for the history'),

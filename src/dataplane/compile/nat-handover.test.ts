@@ -29,7 +29,7 @@ const atOld = (phase: Phase): ServiceView =>
 const atNew = (phase: Phase): ServiceView =>
   nat({ role: isBeforeSwitch(phase) ? 'preparing' : 'designated', handover: passed(phase) });
 
-test('never: both ends of a handover give out ports, or neither; each may be a phase behind', () => {
+test('never: both ends of a handover allocate ports, or neither; each may be a phase behind', () => {
   const givers = PHASES.flatMap((phase, nth) => {
     const other = PHASES[nth + 1] ?? phase;
     return [
@@ -40,13 +40,13 @@ test('never: both ends of a handover give out ports, or neither; each may be a p
       [newConnectionPolicyOf(atOld(old as Phase)), newConnectionPolicyOf(atNew(next as Phase))].join(' '),
     );
   });
-  // What the one asks, the other begins; what the one passes, the other begins with ports of its own at least.
+  // What the one forwards to the old end, the other allocates; what the one forwards to the new end, the other allocates from ports of its own at least.
   expect([...new Set(givers)].sort()).toEqual([
-    'begins asks',
-    'none asks',
-    'none begins',
-    'passes asks',
-    'passes begins',
+    'allocate forward-to-old',
+    'forward-to-new allocate',
+    'forward-to-new forward-to-old',
+    'none allocate',
+    'none forward-to-old',
   ]);
 });
 

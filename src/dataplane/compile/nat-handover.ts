@@ -35,26 +35,26 @@ export interface NatContext {
 }
 
 /**
- * What this host does with connections it does not know. `begins`: allocates ports. `asks`: sends them to the old end. `passes`: sends them
- * to the new end. `none`: translates nothing by itself.
+ * What this host does with connections it does not know. `allocate`: allocates ports. `forward-to-old`: sends them to the old end.
+ * `forward-to-new`: sends them to the new end. `none`: translates nothing by itself.
  */
-export type NewConnectionPolicy = 'begins' | 'asks' | 'passes' | 'none';
+export type NewConnectionPolicy = 'allocate' | 'forward-to-old' | 'forward-to-new' | 'none';
 
 export function newConnectionPolicyOf({ role, handover }: ServiceView): NewConnectionPolicy {
   if (role === 'other') return 'none';
   switch (handover?.phase) {
     case undefined:
-      return role === 'retiring' ? 'none' : 'begins';
+      return role === 'retiring' ? 'none' : 'allocate';
     case 'preparing':
     case 'syncing':
-      return role === 'preparing' ? 'asks' : 'begins';
+      return role === 'preparing' ? 'forward-to-old' : 'allocate';
     case 'switched':
-      return role === 'designated' ? 'asks' : 'begins';
+      return role === 'designated' ? 'forward-to-old' : 'allocate';
     case 'retiring':
     case 'resyncing':
-      return role === 'designated' ? 'asks' : role === 'retiring' ? 'passes' : 'begins';
+      return role === 'designated' ? 'forward-to-old' : role === 'retiring' ? 'forward-to-new' : 'allocate';
     case 'draining':
-      return role === 'retiring' ? 'none' : 'begins';
+      return role === 'retiring' ? 'none' : 'allocate';
   }
 }
 
@@ -135,6 +135,7 @@ export function otherEndGroup(
   if (!context.isBfdMonitored(host)) return undefined;
   const here = formatActions(setField(FROM_OTHER_END, '0x1'), resubmit(TABLE.conntrack));
   const buckets = [watchBucket(bfdPortName(host), steps), watchBucket(TUNNEL_PORT, here)];
+  // The name only makes the number of the group: another name would replace groups during an upgrade.
   return { id: context.allocator.group(`${service.id}/asks`), type: 'fast-failover', buckets };
 }
 

@@ -241,10 +241,10 @@ function otherEndOf({ service, key }: NatContext, { address }: Hop): OtherEnd | 
  */
 function localTranslationFlows(nat: NatContext, end: OtherEnd | undefined, context: CompileContext): LocalTranslation {
   const fromPeers: Match = isTranslatingForPeersOnly(nat.service) ? { [FROM_PEER]: '0x1' } : {};
-  const giving: NewConnectionPolicy = newConnectionPolicyOf(nat.service);
-  if (giving === 'none') return NO_LOCAL_TRANSLATION;
-  if (giving === 'begins' || end === undefined) return { flows: [translateFlow(nat, fromPeers)], groups: [] };
-  if (giving === 'passes') return { flows: conntrackLookupFlows(nat, fromPeers, end.steps), groups: [] };
+  const policy: NewConnectionPolicy = newConnectionPolicyOf(nat.service);
+  if (policy === 'none') return NO_LOCAL_TRANSLATION;
+  if (policy === 'allocate' || end === undefined) return { flows: [translateFlow(nat, fromPeers)], groups: [] };
+  if (policy === 'forward-to-new') return { flows: conntrackLookupFlows(nat, fromPeers, end.steps), groups: [] };
   const group = otherEndGroup(nat, end, context);
   const flows = [...conntrackLookupFlows(nat, fromPeers, otherEndActions(group, end)), ...newConnectionFlows(nat, end)];
   return { flows, groups: group === undefined ? [] : [group] };

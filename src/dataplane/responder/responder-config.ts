@@ -58,7 +58,13 @@ function announcedAddressesOf(service: ServiceView): AnnouncedAddress[] {
   const [subnet] = subnets;
   return [
     ...(mine && nat !== undefined
-      ? [{ ip: nat.ip, mac: macOf('service', id), ...(newConnectionPolicyOf(service) === 'asks' && { shared: true }) }]
+      ? [
+          {
+            ip: nat.ip,
+            mac: macOf('service', id),
+            ...(newConnectionPolicyOf(service) === 'forward-to-old' && { shared: true }),
+          },
+        ]
       : []),
     ...(mine && type === 'subnet-route' && subnet !== undefined && isIpv6(subnet.cidr)
       ? [{ ...advertisedNextHopOf(id), router: true }]

@@ -166,7 +166,7 @@ describe('a whole site', () => {
     expect(plan.transitions.filter((one) => one.to === 'down')).toHaveLength(5);
   });
 
-  test('another-site-is-judged-on-its-own', () => {
+  test('another-site-is-assessed-on-its-own', () => {
     const histories = new Map<string, HeartbeatHistory>();
     for (let at = 0; at < 5; at += 1)
       histories.set(`edge-${at}`, historyAt(START)).set(`hub-${at}`, historyAt(at === 0 ? START : nowMs));

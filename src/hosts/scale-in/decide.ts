@@ -16,7 +16,7 @@ import {
   type NamedHost,
   type ScaleInAnswer,
 } from './answer.ts';
-import { judgeEnd } from './end-verdict.ts';
+import { assessEnd } from './end-verdict.ts';
 import type { KnownBlockers } from './prepare.ts';
 import { planStart, type PreparedStart } from './start-plan.ts';
 import { SCALE_IN_TABLE, type ScaleInVerb } from './verb-table.ts';
@@ -85,7 +85,7 @@ export function startScaleIn(
   command: StartScaleIn,
 ): Decision<ScaleInAnswer> {
   const named = resolveNamedHosts(fleet, command.hosts, command.site);
-  const verdicts = named.map((one) => judgeByTable(one, 'start', (host) => tombstoneHost(fleet, host, command)));
+  const verdicts = named.map((one) => decideByTable(one, 'start', (host) => tombstoneHost(fleet, host, command)));
   const bad = verdicts.filter(({ result }) => result !== 'accepted' && result !== 'unchanged');
   if (bad.length > 0) return refuse(refuseVerb('start', bad.map(toHostResult)));
   const hosts = named.flatMap(({ host }) => host?.id ?? []);
@@ -107,7 +107,7 @@ export function endScaleIn(
 ): Decision<ScaleInAnswer> {
   const named = resolveNamedHosts(fleet, command.hosts, command.site);
   const verdicts = named.map((one) =>
-    judgeByTable(one, 'end', (host) => judgeUnlessBlocked(fleet, evacuators, { host, command })),
+    decideByTable(one, 'end', (host) => assessUnlessBlocked(fleet, evacuators, { host, command })),
   );
   return acceptEach(fleet, command, verdicts, {
     kind: END_KIND,
@@ -120,7 +120,7 @@ export function endScaleIn(
 /** Each on its own. No new move begins; open moves complete. */
 export function recoverHosts(fleet: FleetReader, command: RecoverHosts): Decision<ScaleInAnswer> {
   const named = resolveNamedHosts(fleet, command.hosts, command.site);
-  const verdicts = named.map((one) => judgeByTable(one, 'recover', (host) => bringBack(fleet, host, command)));
+  const verdicts = named.map((one) => decideByTable(one, 'recover', (host) => bringBack(fleet, host, command)));
   const how = { kind: RECOVER_KIND, does: 'bring back', verb: 'recover', deadlineMs: RECOVER_DEADLINE_MS } as const;
   return acceptEach(fleet, command, verdicts, how);
 }
@@ -128,7 +128,7 @@ export function recoverHosts(fleet: FleetReader, command: RecoverHosts): Decisio
 type NamedVerdict = HostVerdict & { readonly host: string };
 
 /** By the verb table; `decide` is called only where the table allows a change or searches for the open operation. */
-export function judgeByTable(
+export function decideByTable(
   named: NamedHost,
   verb: ScaleInVerb,
   decide: (host: StoredHost) => HostVerdict,
@@ -199,13 +199,13 @@ function decideVerdicts(
 }
 
 /** A host that was found blocked is not evaluated again, unless it changed since. */
-function judgeUnlessBlocked(
+function assessUnlessBlocked(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
   { host, command }: { readonly host: StoredHost; readonly command: EndScaleIn },
 ): HostVerdict {
   const before = command.knownBlockers?.get(host.id);
-  return before?.host === host ? before.verdict : judgeEnd(fleet, evacuators, { host, command });
+  return before?.host === host ? before.verdict : assessEnd(fleet, evacuators, { host, command });
 }
 
 /** A host that is leaving already stays as it is, unless no operation drains it any more or it is to be drained otherwise. */

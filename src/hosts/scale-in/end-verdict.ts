@@ -15,25 +15,25 @@ import { cancelOpenItems, DRAIN_KIND, END_KIND, finalizeItem, openWork } from '.
 /** The operation that joins hosts. */
 const JOIN_KINDS = ['host-join', 'scale-out'];
 
-interface EndJudgement {
+interface EndAssessment {
   readonly host: StoredHost;
   readonly command: EndScaleIn;
 }
 
-export function judgeEnd(fleet: FleetReader, evacuators: readonly Evacuator[], judging: EndJudgement): HostVerdict {
-  const { host, command } = judging;
+export function assessEnd(fleet: FleetReader, evacuators: readonly Evacuator[], assessing: EndAssessment): HostVerdict {
+  const { host, command } = assessing;
   const { act } = SCALE_IN_TABLE[host.doc.state].end;
-  if (act === 'forget') return cancelJoin(fleet, judging);
+  if (act === 'forget') return cancelJoin(fleet, assessing);
   const [under] = openWork(fleet, host.id, END_KIND);
   // Its operation has failed, by a deadline or a fault of ours: a new one does what is left.
   if (host.doc.state === 'finalizing' && under === undefined)
     return { result: 'accepted', item: finalizeItem(host.id) };
-  if (act === 'unchanged' || under !== undefined) return verdictWhileEnding(judging, under?.doc.operation);
+  if (act === 'unchanged' || under !== undefined) return verdictWhileEnding(assessing, under?.doc.operation);
   const blockers = command.force === undefined ? blockersOf(fleet, evacuators, { host, nowMs: command.nowMs }) : [];
   const isOpen = isConnected(host.doc);
   const connected = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
   const all = [...blockers, ...connected];
-  return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, judging, isOpen);
+  return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, assessing, isOpen);
 }
 
 function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
@@ -42,7 +42,7 @@ function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
 }
 
 /** Force may be requested while the host is ordered to leave: from then on it is removed whatever lives there. */
-function verdictWhileEnding({ host, command }: EndJudgement, operation: string | undefined): HostVerdict {
+function verdictWhileEnding({ host, command }: EndAssessment, operation: string | undefined): HostVerdict {
   const { doc } = host;
   const same = operation === undefined ? {} : { operation };
   if (command.force === undefined || doc.leaving === undefined || doc.leaving.forced !== undefined)
@@ -51,7 +51,7 @@ function verdictWhileEnding({ host, command }: EndJudgement, operation: string |
 }
 
 /** A connected host is ordered to leave before anything else; the evidence is evaluated again when it has. */
-function beginEnd(fleet: FleetReader, { host, command }: EndJudgement, isOpen: boolean): HostVerdict {
+function beginEnd(fleet: FleetReader, { host, command }: EndAssessment, isOpen: boolean): HostVerdict {
   const { id } = host;
   const { by, nowMs } = command;
   const doc = applyForce(host.doc, command);
@@ -72,7 +72,7 @@ function applyForce(doc: Host, { force, operation, by, nowMs }: EndScaleIn): Hos
 }
 
 /** It never was active: its join is cancelled. Peers that may have tunnels to it are cleaned as for any other. */
-function cancelJoin(fleet: FleetReader, { host, command }: EndJudgement): HostVerdict {
+function cancelJoin(fleet: FleetReader, { host, command }: EndAssessment): HostVerdict {
   const { operation, by, nowMs } = command;
   const tokens = tokensOfHost(fleet, host.id).map((token) => revokeTokenChange(token, by, nowMs));
   const closed = cancelOpenItems(fleet, host.id, nowMs, JOIN_KINDS);

@@ -289,7 +289,7 @@ describe('an end of many', () => {
     expect(results.filter((one) => !one.endsWith('accepted'))).toEqual(['l07 blocked']);
   });
 
-  test('a-host-of-which-something-was-said-since-is-judged-anew', async () => {
+  test('a-host-of-which-something-was-said-since-is-assessed-again', async () => {
     const fleet = draining();
     const next = await endInSlices(prepareBetweenSlices(fleet), () => END).prepare?.();
     if (next === undefined || 'code' in next) throw new Error('it was not prepared');

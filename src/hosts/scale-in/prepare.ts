@@ -12,13 +12,13 @@ import { planPinnedInSteps } from '../preview/preview.ts';
 import { targetOf, type EvacuatorPlan } from '../preview/batch-plan.ts';
 import { resolveNamedHosts, type ScaleInAnswer } from './answer.ts';
 import { startHandoversInSteps, type PreparedHandovers } from './handover-start.ts';
-import { judgeEnd } from './end-verdict.ts';
+import { assessEnd } from './end-verdict.ts';
 import type { PreparedStart } from './start-plan.ts';
 import {
   endScaleIn,
   startScaleIn,
   tombstoneHost,
-  judgeByTable,
+  decideByTable,
   type EndScaleIn,
   type StartScaleIn,
   type HostVerdict,
@@ -154,7 +154,7 @@ function* findBlocked(fleet: FleetReader, evacuators: readonly Evacuator[], comm
     const { host } = named;
     yield;
     if (host === undefined) continue;
-    const verdict = judgeByTable(named, 'end', () => judgeEnd(fleet, evacuators, { host, command }));
+    const verdict = decideByTable(named, 'end', () => assessEnd(fleet, evacuators, { host, command }));
     if (verdict.result === 'blocked') blocked.set(host.id, { host, verdict });
   }
   return blocked;

@@ -9,7 +9,7 @@ export type VerbEffect =
   /** To draining. */
   | { readonly act: 'tombstone' }
   /** To finalizing if the evidence holds, else refused with what is in the way. */
-  | { readonly act: 'judge' }
+  | { readonly act: 'assess' }
   /** To recovering. */
   | { readonly act: 'bring-back' }
   /** The join is cancelled: the host never was in service. */
@@ -26,8 +26,8 @@ const refuse = (because: WrongState): VerbEffect => ({ act: 'refuse', because })
 export const SCALE_IN_TABLE: Readonly<Record<HostState, Readonly<Record<ScaleInVerb, VerbEffect>>>> = {
   joining: { start: refuse('still-joining'), end: { act: 'forget' }, recover: UNCHANGED },
   active: { start: { act: 'tombstone' }, end: refuse('in-service'), recover: UNCHANGED },
-  draining: { start: UNCHANGED, end: { act: 'judge' }, recover: { act: 'bring-back' } },
-  drained: { start: UNCHANGED, end: { act: 'judge' }, recover: { act: 'bring-back' } },
+  draining: { start: UNCHANGED, end: { act: 'assess' }, recover: { act: 'bring-back' } },
+  drained: { start: UNCHANGED, end: { act: 'assess' }, recover: { act: 'bring-back' } },
   finalizing: { start: refuse('past-return'), end: UNCHANGED, recover: refuse('past-return') },
   recovering: { start: { act: 'tombstone' }, end: refuse('coming-back'), recover: UNCHANGED },
   removed: { start: refuse('re-admit-first'), end: UNCHANGED, recover: refuse('re-admit-first') },

@@ -254,7 +254,7 @@ describe('a source that dies during the migration', () => {
     await world.settle();
     expect(world.item(operation, 'web')).toMatchObject({
       state: 'waiting',
-      step: 'ask-target',
+      step: 'query-target',
       reason: { code: 'migration-outcome-unknown', host: 'h4' },
     });
     for (const host of ['h2', 'h4']) await world.reconnectHost(host);
@@ -283,7 +283,7 @@ describe('a source that dies during the migration', () => {
     await world.runUntilStep(operation, 'web', 'migrate');
     await world.disconnectHost('h2');
     await world.forceDown('h2');
-    await world.runUntilStep(operation, 'web', 'ask-target');
+    await world.runUntilStep(operation, 'web', 'query-target');
     const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     await world.reconnectHost('h2');

@@ -45,7 +45,7 @@ export const instanceMove: OperationKind = {
     'bind-target',
     'prepare',
     'migrate',
-    'ask-target',
+    'query-target',
     'bind',
     'switch',
     'activate',
@@ -111,7 +111,7 @@ function planItem(look: MoveContext): readonly PlannedStep[] {
       return requireBothHosts(look) ?? requestTask(look);
     case 'migrate':
       return planMigrate(look);
-    case 'ask-target':
+    case 'query-target':
       return planAskTarget(look);
     case 'bind':
     case 'switch':
@@ -155,7 +155,7 @@ function planMigrate(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
   const { from } = instance.doc.move;
   if (isFencedOrRemoved(fleet, from))
-    return [decideStep(item, (at) => advanceMove(at, { step: 'ask-target', host: targetOf(at.instance.doc) ?? '' }))];
+    return [decideStep(item, (at) => advanceMove(at, { step: 'query-target', host: targetOf(at.instance.doc) ?? '' }))];
   if (isUnavailable(fleet, from))
     return [wait(item, { code: 'source-not-connected', instance: instance.id, host: from })];
   return requestTask(look);

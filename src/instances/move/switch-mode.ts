@@ -45,7 +45,7 @@ function renewSerial({ id, doc }: StoredPort): Change {
 
 /** Where there is one binding and its host is unknown: the ports do not count as bound at the source. */
 export function unbindIfUncertain({ fleet, item, instance, nowMs }: MoveContext): Change[] {
-  const moved = ['bind-target', 'unbind-target', 'migrate', 'ask-target'].includes(item.doc.step);
+  const moved = ['bind-target', 'unbind-target', 'migrate', 'query-target'].includes(item.doc.step);
   if (!moved || switchModeOf(fleet, instance) !== 'one-binding') return [];
   const outside = nonInlinePorts(fleet, portsOf(fleet, instance.doc));
   return outside.map((port) => put(PORT, port.id, unbindPort(port.doc, { by: MOVER, nowMs })));

@@ -73,7 +73,7 @@ export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item,
         kind: 'migrate',
         args: { ...named, target: targetOf(instance.doc) ?? '', kind, ...(handover !== undefined && { handover }) },
       };
-    case 'ask-target':
+    case 'query-target':
       // Its ports are bound afterwards, if it is there at all.
       return { kind: 'activate', args: { ...named, nics: composeTargetNics(fleet, instance), kind, ifReceived: true } };
     case 'activate':
@@ -121,7 +121,7 @@ export function handleMoveAnswer(fleet: FleetReader, item: StoredItem, answer: T
         return answer.outcome === 'done' ? handlePrepared(look) : continueAfterMoveFault(look, failureOf(answer));
       case 'migrate':
         return answer.outcome === 'done' ? handleMigrated(look) : handleNotMigrated(look, answer);
-      case 'ask-target':
+      case 'query-target':
         return answer.outcome === 'done' ? handleMigrated(look) : handleNotReceived(look, answer);
       case 'activate':
         return handleActivated(look, answer);

@@ -153,7 +153,7 @@ export class ScoreRows {
     return balance === 0 ? Math.floor(sum + 0.5) : Math.floor(sum + Math.abs(balance) + 0.5) + 1;
   }
 
-  /** Whether any host may have the amounts free, judged by the maximum of each figure. The row must be fresh. */
+  /** Whether any host may have the amounts free, assessed by the maximum of each figure. The row must be fresh. */
   canFit(set: number, { memoryMiB, vcpus, diskGiB }: RequiredResources): boolean {
     const at = set * ROW + HIGH;
     const rows = this.#rows;

@@ -10,7 +10,7 @@ const ALLOCATIONS_MAX = 300;
 let plane: ReservationsPlane;
 let url: string;
 
-async function start(claims?: 'asked'): Promise<void> {
+async function start(claims?: 'endpoint'): Promise<void> {
   plane = await ReservationsPlane.start(claims);
   await plane.addNodes({ n1: { capabilities: 'disks:16' } });
   url = await plane.server.server.listen({ host: '127.0.0.1', port: 0 });
@@ -148,7 +148,7 @@ describe('a request that is of the right form', () => {
   });
 
   test('more than inventories are asked for at once: 503 with Retry-After, and later it is accepted', async () => {
-    await start('asked');
+    await start('endpoint');
     await plane.keepLease();
     const ids = Array.from({ length: ALLOCATIONS_MAX + 1 }, (_, nth) => `busy-${nth}`);
     await plane.addNodes(Object.fromEntries([...ids, 'spare'].map((id) => [id, {}])));

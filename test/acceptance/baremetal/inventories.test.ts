@@ -13,7 +13,7 @@ afterEach(() => plane.close());
 const FIVE = ['n1', 'n2', 'n3', 'n4', 'n5'];
 
 /** Pages of one node, without a pause to speak of; read once. */
-async function start(claims: 'asked' | 'direct' = 'asked'): Promise<void> {
+async function start(claims: 'endpoint' | 'direct' = 'endpoint'): Promise<void> {
   plane = await ReservationsPlane.start(claims);
   await plane.addNodes(Object.fromEntries(FIVE.map((id) => [id, {}])));
   await readInPagesOf(1);
@@ -147,7 +147,7 @@ describe('baremetal-31: an inventory without an endpoint for claims', () => {
     const taken = FIVE.filter((id) => plane.node(id)?.state !== 'available');
     expect(taken).toHaveLength(1);
     expect(await plane.calls()).toEqual([`claim ${taken[0]} accepted`]);
-    await plane.setClaims('asked');
+    await plane.setClaims('endpoint');
     await plane.readInventories();
     expect(await codes()).toEqual([]);
     expect((await plane.reserve({ instance_uuid: 'i2' })).status).toBe(201);

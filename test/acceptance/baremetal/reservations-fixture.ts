@@ -50,7 +50,7 @@ export class ReservationsPlane {
 
   /** With manager `m1`. */
   static async start(
-    claims: 'inline' | 'asked' | 'direct' = 'inline',
+    claims: 'inline' | 'endpoint' | 'direct' = 'inline',
     options: ApiTestServerOptions = {},
   ): Promise<ReservationsPlane> {
     const plane = new ReservationsPlane(await startApiTestServer({ logLevel: 'silent', ...options }));
@@ -61,7 +61,7 @@ export class ReservationsPlane {
     return plane;
   }
 
-  async setClaims(claims: 'inline' | 'asked' | 'direct'): Promise<void> {
+  async setClaims(claims: 'inline' | 'endpoint' | 'direct'): Promise<void> {
     const settings = { claims, checksEpochs: true, deployMs: 0, cleanMs: 0, powerMs: 0 };
     await this.ask(this.admin, { method: 'PUT', url: '/settings/baremetal.simulated', payload: { value: settings } });
     await this.server.runtime.get(CLAIM_MODES).refresh();

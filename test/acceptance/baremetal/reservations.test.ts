@@ -7,7 +7,7 @@ import { ReservationsPlane, type Answered } from './reservations-fixture.ts';
 let plane: ReservationsPlane;
 afterEach(() => plane.close());
 
-async function start(nodes: Readonly<Record<string, Partial<Node>>>, claims?: 'asked'): Promise<void> {
+async function start(nodes: Readonly<Record<string, Partial<Node>>>, claims?: 'endpoint'): Promise<void> {
   plane = await ReservationsPlane.start(claims);
   await plane.addNodes(nodes);
 }
@@ -123,7 +123,7 @@ test.each<[string, Partial<Node>, object, string]>([
   ['without a power state', { power: 'unknown' }, {}, 'state'],
   ['that is not offered', { state: 'unavailable' }, {}, 'state'],
 ])('baremetal-5: a node %s: refused with its counts, and no claim is made', async (_, facts, extra_specs, stage) => {
-  await start({ n1: facts }, 'asked');
+  await start({ n1: facts }, 'endpoint');
   const refused = await plane.reserve({ extra_specs });
   expect([refused.status, refused.body['code'], lostAt(refused)]).toEqual([409, 'no-match', stage]);
   expect(await plane.calls()).toEqual([]);
@@ -175,7 +175,7 @@ test('baremetal-9: an unknown namespace is listed, and ignored', async () => {
   });
 });
 
-describe.each(['inline', 'asked'] as const)('claims that are %s', (claims) => {
+describe.each(['inline', 'endpoint'] as const)('claims: %s', (claims) => {
   test('baremetal-10: more requests at once than nodes: each node once', async () => {
     plane = await ReservationsPlane.start(claims);
     await plane.addNodes(ten(() => ({})));
@@ -187,22 +187,22 @@ describe.each(['inline', 'asked'] as const)('claims that are %s', (claims) => {
   });
 });
 
-describe('claims that are asked outside', () => {
+describe('claims by an endpoint', () => {
   test('an answer waits for the inventory', async () => {
-    await start({ n1: {} }, 'asked');
+    await start({ n1: {} }, 'endpoint');
     expect(await plane.reserve()).toMatchObject({ status: 201, body: { state: 'active', node: 'n1', nodeEpoch: 2 } });
     expect(await plane.calls()).toEqual(['claim n1 accepted']);
   });
 
   test('baremetal-11: a node that changes between choice and claim: the next node', async () => {
-    await start({ n1: { memoryMiB: 1 }, n2: { memoryMiB: 2 } }, 'asked');
+    await start({ n1: { memoryMiB: 1 }, n2: { memoryMiB: 2 } }, 'endpoint');
     await plane.armFault({ op: 'claim', node: 'n1', outcome: 'failed' });
     expect(nodeIn(await plane.reserve())).toBe('n2');
     expect(await plane.calls()).toEqual(['claim n1 refused', 'claim n2 accepted']);
   });
 
   test('baremetal-12: all are claimed by others: three rounds, then an error', async () => {
-    await start({ n1: {}, n2: {} }, 'asked');
+    await start({ n1: {}, n2: {} }, 'endpoint');
     await plane.armFault({ op: 'claim', outcome: 'failed', times: 100 });
     const beganMs = performance.now();
     const first = await plane.reserve();
@@ -215,7 +215,7 @@ describe('claims that are asked outside', () => {
   }, 20_000);
 
   test('baremetal-14: a worker that dies while it allocates: its successor finishes once', async () => {
-    await start({ n1: {}, n2: {} }, 'asked');
+    await start({ n1: {}, n2: {} }, 'endpoint');
     await plane.armFault({ op: 'claim', outcome: 'hang' });
     expect(await plane.reserve()).toMatchObject({
       status: 202,

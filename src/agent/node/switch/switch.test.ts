@@ -149,7 +149,7 @@ describe('ordered to leave', () => {
     await beginLeave(world, 'c1');
     await world.clock.until(
       'it has left',
-      () => world.hosts[0]!.testHost.agent!.status().refusal?.code === 'told-to-leave',
+      () => world.hosts[0]!.testHost.agent!.status().refusal?.code === 'leave-ordered',
     );
   }
 
@@ -179,7 +179,7 @@ describe('ordered to leave', () => {
     c1.testHost.start();
     await clock.pass(120_000);
     expect(c1.testHost.link.calls.length).toBe(calls);
-    expect(c1.testHost.agent!.status().refusal?.code).toBe('told-to-leave');
+    expect(c1.testHost.agent!.status().refusal?.code).toBe('leave-ordered');
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
     c1.token = await plane.joinToken('c1');
     await clock.until('it is connected again', () => plane.host('c1')?.connection.state === 'up');
@@ -199,7 +199,7 @@ describe('ordered to leave', () => {
     await clock.pass(5000);
     expect(c1.testHost.agent!.status().refusal).toBeUndefined();
     c1.simulatedSwitch.faults.down = false;
-    await clock.until('it has left', () => c1.testHost.agent!.status().refusal?.code === 'told-to-leave');
+    await clock.until('it has left', () => c1.testHost.agent!.status().refusal?.code === 'leave-ordered');
     expect([c1.simulatedSwitch.contents, c1.simulatedSwitch.ownPorts]).toEqual([EMPTY_CONTENTS, []]);
   });
 

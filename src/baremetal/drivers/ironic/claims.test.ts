@@ -107,7 +107,7 @@ const anyClaims = fc.array(fc.record({ node: fc.constantFrom(...NODES), instance
 });
 
 test.each([
-  ['allocations', 65, 'asked'],
+  ['allocations', 65, 'endpoint'],
   ['an API without allocations', 46, 'direct'],
 ] as const)('never: a claim by %s takes a node that was not asked for', async (_name, minor, mode) => {
   await fc.assert(

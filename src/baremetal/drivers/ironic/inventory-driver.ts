@@ -36,8 +36,8 @@ export class IronicInventory implements Inventory {
     this.#nodes = new IronicNodes(client);
   }
 
-  async claims({ signal }: CallOptions = { signal: AbortSignal.timeout(30_000) }): Promise<'asked' | 'direct'> {
-    return (await this.#nodes.hasAllocations({ signal })) ? 'asked' : 'direct';
+  async claims({ signal }: CallOptions = { signal: AbortSignal.timeout(30_000) }): Promise<'endpoint' | 'direct'> {
+    return (await this.#nodes.hasAllocations({ signal })) ? 'endpoint' : 'direct';
   }
 
   async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {

@@ -90,7 +90,7 @@ describe('baremetal-31: an Ironic without allocations', () => {
     await claim(N1);
     ironic.minor = 80;
     time.nowMs = 60_000;
-    expect(await inventory.claims()).toBe('asked');
+    expect(await inventory.claims()).toBe('endpoint');
     expect(await claim(N1)).toEqual({ kind: 'already' });
     expect(await claim(N2)).toEqual({ kind: 'applied' });
     expect([...ironic.allocations.values()]).toMatchObject([{ node_uuid: N2, state: 'active' }]);

@@ -36,7 +36,7 @@ export class SimulatedInventory implements Inventory {
     this.#options = options;
   }
 
-  async claims(): Promise<'inline' | 'asked' | 'direct'> {
+  async claims(): Promise<'inline' | 'endpoint' | 'direct'> {
     return valueOf(this.#options.journal.fleet, SIMULATED_INVENTORY).claims;
   }
 

@@ -6,12 +6,12 @@ const TIME = Type.Integer({ minimum: 0, maximum: 3_600_000 });
 
 export const SIMULATED_INVENTORY = setting('baremetal.simulated', {
   about:
-    'How simulated bare-metal machines behave. claims: `inline` (the journal is the inventory), `asked` (a claim is a call) or `direct` (a claim is ' +
+    'How simulated bare-metal machines behave. claims: `inline` (the journal is the inventory), `endpoint` (a claim is a call) or `direct` (a claim is ' +
     'written on the node). checksEpochs: whether a machine refuses calls under an older epoch, as most real ones cannot. The times are how long a ' +
     'machine takes.',
   schema: Type.Object(
     {
-      claims: Type.Enum(['inline', 'asked', 'direct']),
+      claims: Type.Enum(['inline', 'endpoint', 'direct']),
       checksEpochs: Type.Boolean(),
       deployMs: TIME,
       cleanMs: TIME,

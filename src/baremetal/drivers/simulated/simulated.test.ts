@@ -32,7 +32,7 @@ for (const checksEpochs of [true, false]) {
     name,
     epochs,
     start: async (): Promise<InventoryHarness> => {
-      const world = await SimulatedWorld.start({ checksEpochs, claims: 'asked' });
+      const world = await SimulatedWorld.start({ checksEpochs, claims: 'endpoint' });
       return {
         inventory: new SimulatedInventory(world),
         nodes: world.nodes,
@@ -196,12 +196,12 @@ describe('the simulated inventory', () => {
     await expect(world.arm({ op: 'list', outcome: 'gone' })).rejects.toThrow('node-not-named');
   });
 
-  test.each(['inline', 'asked', 'direct'] as const)('says how it is claimed: %s', async (claims) => {
+  test.each(['inline', 'endpoint', 'direct'] as const)('says how it is claimed: %s', async (claims) => {
     expect(await new SimulatedInventory(await SimulatedWorld.start({ claims })).claims()).toBe(claims);
   });
 
   test('a-claim-whose-answer-is-lost-was-made', async () => {
-    const world = await SimulatedWorld.start({ claims: 'asked' });
+    const world = await SimulatedWorld.start({ claims: 'endpoint' });
     const inventory = new SimulatedInventory(world);
     await world.arm({ op: 'claim', outcome: 'applied-but-lost' });
     expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'failed' });
@@ -210,7 +210,7 @@ describe('the simulated inventory', () => {
 });
 
 test('a-claim-that-arrives-after-it-was-given-back-has-no-effect, also-where-there-was-nothing-to-give-back', async () => {
-  const inventory = new SimulatedInventory(await SimulatedWorld.start({ claims: 'asked' }));
+  const inventory = new SimulatedInventory(await SimulatedWorld.start({ claims: 'endpoint' }));
   expect(await inventory.unclaim({ ...FENCE, nodeEpoch: 6 }, how)).toEqual({ kind: 'already' });
   expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'stale' });
   expect(await inventory.claim({ ...FENCE, instance: 'b', nodeEpoch: 7, traits: [] }, how)).toEqual({

@@ -19,7 +19,7 @@ export interface Loss {
 }
 
 /** Packets that were under way are lost; no connection is, and none of them becomes another one outside. */
-export function judgeTargetLoss(verdict: Verdict, { from }: Ends, loss: Loss | undefined): string[] {
+export function assessTargetLoss(verdict: Verdict, { from }: Ends, loss: Loss | undefined): string[] {
   if (loss === undefined) return ['the new host was not lost'];
   const { designated, noticedMs } = loss;
   const limitMs = noticedMs + RESTORED_WITHIN_MS;

@@ -1,7 +1,7 @@
 // Each thing that a lost target may cost beyond its own packets is found, and nothing else is.
 import { expect, test } from 'vitest';
 import type { Verdict } from '../oracle.ts';
-import { judgeTargetLoss, type Loss } from './target-loss-judgement.ts';
+import { assessTargetLoss, type Loss } from './target-loss-assessment.ts';
 
 const ENDS = { from: 1, to: 2 };
 /** With a limit of a second. */
@@ -20,7 +20,7 @@ const GOOD: Verdict = {
 };
 
 test('packets-that-were-under-way-may-be-lost', () => {
-  expect(judgeTargetLoss(GOOD, ENDS, LOSS)).toEqual([]);
+  expect(assessTargetLoss(GOOD, ENDS, LOSS)).toEqual([]);
 });
 
 const { longestGapMs } = GOOD;
@@ -55,9 +55,9 @@ test.each<[string, Partial<Verdict>, Partial<Loss>, string]>([
   ['tcp-broke', { tcp: { connections: 2, broken: 1 } }, {}, '1 of 2 TCP connections broke'],
   ['nothing-pushed', { push: { sent: 0, lost: 0 } }, {}, 'nothing was only received'],
 ])('%s is found', (_name, verdict, loss, problem) => {
-  expect(judgeTargetLoss({ ...GOOD, ...verdict }, ENDS, { ...LOSS, ...loss })).toEqual([problem]);
+  expect(assessTargetLoss({ ...GOOD, ...verdict }, ENDS, { ...LOSS, ...loss })).toEqual([problem]);
 });
 
 test('a-target-that-was-not-lost-shows-nothing', () => {
-  expect(judgeTargetLoss(GOOD, ENDS, undefined)).toEqual(['the new host was not lost']);
+  expect(assessTargetLoss(GOOD, ENDS, undefined)).toEqual(['the new host was not lost']);
 });

@@ -1,6 +1,6 @@
 // Each thing that may go wrong beside a sick router is found, and nothing else is.
 import { expect, test } from 'vitest';
-import { figuresOf, judgeSickRun, judgeSickTimes, type Departure, type SickRun } from './sick-router-judgement.ts';
+import { figuresOf, assessSickRun, assessSickTimes, type Departure, type SickRun } from './sick-router-assessment.ts';
 
 const REASON = 'next hop 203.0.113.1 does not answer';
 const without: Departure = {
@@ -22,7 +22,7 @@ const GOOD: SickRun = {
 };
 
 test('a-run-in-which-all-but-the-sick-service-leave-is-good, and-says-how-long-it-took', () => {
-  expect(judgeSickRun(GOOD)).toEqual([]);
+  expect(assessSickRun(GOOD)).toEqual([]);
   expect(figuresOf(GOOD)).toEqual([
     '3 healthy services switched after 400 ms (without the sick router 400 ms, ratio 1.00)',
     'handed over after 1100 ms (without the sick router 1000 ms, ratio 1.10)',
@@ -41,7 +41,7 @@ test.each<[string, Partial<SickRun>]>([
   ['switching-within-three-seconds', { beside: { ...beside, switchedMs: 3000 } }],
   ['recover-within-ten-seconds', { recovery: { ...recovery, durationMs: 10_000 } }],
 ])('%s is fast enough', (_name, facts) => {
-  expect(judgeSickTimes({ ...GOOD, ...facts })).toEqual([]);
+  expect(assessSickTimes({ ...GOOD, ...facts })).toEqual([]);
 });
 
 test.each<[string, Partial<SickRun>, string]>([
@@ -62,8 +62,8 @@ test.each<[string, Partial<SickRun>, string]>([
   ],
 ])('%s', (_name, facts, problem) => {
   const ran = { ...GOOD, ...facts };
-  expect(judgeSickTimes(ran)).toEqual([problem]);
-  expect(judgeSickRun(ran)).toEqual([]);
+  expect(assessSickTimes(ran)).toEqual([problem]);
+  expect(assessSickRun(ran)).toEqual([]);
 });
 
 test.each<[string, Partial<SickRun>, string]>([
@@ -89,5 +89,5 @@ test.each<[string, Partial<SickRun>, string]>([
     'the handover of the sick service goes on after recover',
   ],
 ])('%s is found', (_name, facts, problem) => {
-  expect(judgeSickRun({ ...GOOD, ...facts })).toEqual([problem]);
+  expect(assessSickRun({ ...GOOD, ...facts })).toEqual([problem]);
 });

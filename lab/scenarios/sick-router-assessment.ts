@@ -37,7 +37,7 @@ export interface SickRun {
   readonly recovery: Recovery;
 }
 
-export function judgeSickRun({ leaving, reason, without, beside, reportedReasons, recovery }: SickRun): string[] {
+export function assessSickRun({ leaving, reason, without, beside, reportedReasons, recovery }: SickRun): string[] {
   return [
     ...stayedIn(without, 'without the sick router'),
     ...stayedIn(beside, 'beside the sick router'),
@@ -63,12 +63,12 @@ const SWITCH_MIN_MS = 3000;
 const RECOVER_MAX_MS = 10_000;
 
 /** Whether the healthy were held up, and the recover. A machine that is busy with something else says nothing about it. */
-export function judgeSickTimes({ without, beside, recovery: { durationMs } }: SickRun): string[] {
+export function assessSickTimes({ without, beside, recovery: { durationMs } }: SickRun): string[] {
   const limitMs = Math.max(SLOWER_MAX * without.switchedMs, SWITCH_MIN_MS);
   const [after, before, limit, recovered] = [beside.switchedMs, without.switchedMs, limitMs, durationMs].map(
     Math.round,
   );
-  // What was never switched has no time, and is named by the judgement on what stayed.
+  // What was never switched has no time, and is named by the assessment on what stayed.
   return [
     ...(beside.switchedMs > limitMs
       ? [`healthy services switched after ${after} ms, and may take ${limit} ms (without the sick router ${before} ms)`]
