@@ -68,6 +68,7 @@ export const reservationRepeated: Mutant = {
     DISAGREE,
     oneReservationPerNode.name,
     'never: a node is claimed for an instance that has another',
+    'never: a reservation takes a step that its table does not have',
   ],
   plant: (parts) =>
     withReserve(

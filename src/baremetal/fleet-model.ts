@@ -1,5 +1,6 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
+import { NODE_BUILD_INVARIANTS } from './builder/invariants.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
 import { INVENTORY, NODES_BY_INVENTORY } from './inventories/model.ts';
 import { MANAGER_INVARIANTS } from './managers/invariants.ts';
@@ -35,5 +36,5 @@ export const baremetalModel: Model = {
     ALLOCATING_RESERVATIONS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],
-  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS],
+  invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS, ...NODE_BUILD_INVARIANTS],
 };

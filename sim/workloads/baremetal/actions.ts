@@ -28,7 +28,7 @@ import { METAL, NETWORK, type BaremetalSetup } from './setup.ts';
 
 /** Few, so that names are used again while something of the previous one may be left. */
 const NAMES = ['b1', 'b2', 'b3', 'b4', 'b5', 'b6', 'b7'];
-/** For reservations by body: those of nobody's build. */
+/** For reservations by hand, beside the names of instances. */
 const OUTSIDERS = ['x1', 'x2', 'x3'];
 /** Some pass in the middle of a build. */
 const DEADLINES_MS = [8000, 25_000, 400_000, 400_000, 400_000, 400_000];
@@ -163,7 +163,8 @@ export class BaremetalActions {
       .filter(({ doc }) => doc.state !== 'removed')
       .map(({ id }): string => id);
     const body = {
-      ...{ instance_uuid: rng.pick(OUTSIDERS), manager, memory_mb: rng.pick([0, 1024]), vcpus: rng.pick([0, 4]) },
+      instance_uuid: rng.pick(rng.chance(0.6) ? OUTSIDERS : NAMES),
+      ...{ manager, memory_mb: rng.pick([0, 1024]), vcpus: rng.pick([0, 4]) },
       ...(rng.chance(0.3) && nodes.length > 0 && { candidate_nodes: [rng.pick(nodes)] }),
       ...(rng.chance(0.3) && { extra_specs: { 'trait:CUSTOM_GPU': rng.pick(['required', 'forbidden']) } }),
     };
@@ -171,10 +172,8 @@ export class BaremetalActions {
   }
 
   #release(by: string): Command<unknown> | undefined {
-    const outsiders = [...this.#world.truth.all(RESERVATION)]
-      .map(({ id }): string => id)
-      .filter((id) => OUTSIDERS.includes(id));
-    const instance = this.#pick(outsiders);
+    const byHand = [...this.#world.truth.all(RESERVATION)].filter(({ doc }) => doc.request['build'] === undefined);
+    const instance = this.#pick(byHand.map(({ id }): string => id));
     return instance === undefined ? undefined : releaseOf(instance, by);
   }
 

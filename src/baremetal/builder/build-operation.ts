@@ -17,7 +17,7 @@ import {
   type Task,
   type TaskAnswer,
 } from '../../operations/index.ts';
-import { RESERVATION, type Reservation } from '../model.ts';
+import type { Reservation } from '../model.ts';
 import {
   assignManager,
   beginOnMachine,
@@ -32,7 +32,7 @@ import {
 } from './build-steps.ts';
 import { beginDeletion, failOverdue } from './delete-operation.ts';
 import { BUILD_KIND, RESERVE_STEP } from './names.ts';
-import { nodeOfInstance } from './node-of.ts';
+import { nodeOfBuild, nodeOfInstance, reservationOfBuild } from './node-of.ts';
 import { canTakeBuilds, pickManager } from './pick-manager.ts';
 import { composeReservationBody } from './reservation-body.ts';
 import { planWithManager, sinceEpochOf } from './step-facts.ts';
@@ -114,9 +114,9 @@ interface BuildContext {
 
 function planReserve(fleet: FleetReader, { item, instance, nowMs }: BuildContext): readonly PlannedStep[] {
   const { state, assignee, retryAtMs } = item.doc;
-  if (nodeOfInstance(fleet, instance.id) !== undefined)
+  if (nodeOfBuild(fleet, item) !== undefined)
     return [decideLater(item, (at, atMs) => beginOnMachine(at, item.id, atMs))];
-  const reservation = fleet.get(RESERVATION, idOf(RESERVATION, instance.id))?.doc;
+  const reservation = reservationOfBuild(fleet, item);
   // Its inventory is being asked; that goes on whatever becomes of the manager.
   if (reservation?.state === 'allocating') return [];
   if (state === 'waiting' && retryAtMs !== undefined && nowMs < retryAtMs) return [];
@@ -184,7 +184,7 @@ function handleReserveAnswer(
   }
   const code = codeOf(facts) ?? 'reservation-failed';
   const text = problems.join(' ') || 'The manager did not say why.';
-  const reservation = fleet.get(RESERVATION, idOf(RESERVATION, instance.id))?.doc;
+  const reservation = reservationOfBuild(fleet, item);
   if (isFinal(code)) return failBuild(fleet, { item, instance }, composeNoNode(code, text, reservation, nowMs));
   // The node of an earlier try is not free yet, the manager drains, its inventory does not answer: another answer is possible later.
   return retryWithBackoff(item, { code: 'reservation-retried', instance: instance.id, why: code, text }, { nowMs });

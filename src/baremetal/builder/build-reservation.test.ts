@@ -71,16 +71,18 @@ describe('what is taken with a node', () => {
 
   test('nothing-for-instances-of-others', async () => {
     const { world } = await waiting();
-    expect(takeForBuild(world.fleet, { instance: 'x', node, by: 'm1', nowMs: 1 })).toEqual({
+    expect(
+      takeForBuild(world.fleet, { reservation: { instance: 'x', request: {} }, node, by: 'm1', nowMs: 1 }),
+    ).toEqual({
       kind: 'taken',
       changes: [],
     });
   });
 
   test('not-on-a-node-that-is-not-wired-to-it, nor-once-the-build-has-ended', async () => {
-    const { world } = await waiting();
+    const { world, ask } = await waiting();
     const elsewhere = { ...node, doc: { physicalNetworks: ['phys-x'] } };
-    const take = { instance: 'db', by: 'm1', nowMs: 1 };
+    const take = { reservation: { instance: 'db', request: { build: ask.build } }, by: 'm1', nowMs: 1 };
     expect(takeForBuild(world.fleet, { ...take, node: elsewhere })).toEqual({ kind: 'fault', code: 'not-wired' });
     await world.delete('db');
     expect(takeForBuild(world.fleet, { ...take, node })).toEqual({ kind: 'fault', code: 'build-ended' });

@@ -4,8 +4,9 @@ import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fl
 import { INSTANCE, portsOf, type Attempt, type Instance, type StoredInstance } from '../../instances/index.ts';
 import { bindPortsToNode, PORT, wiredPlacesOf } from '../../network/index.ts';
 import { ITEM } from '../../operations/index.ts';
-import type { Node } from '../model.ts';
+import type { Node, Reservation } from '../model.ts';
 import { BARE_METAL, RESERVE_STEP } from './names.ts';
+import { buildOf } from './node-of.ts';
 
 export interface BuildRequest {
   readonly instance: string;
@@ -66,7 +67,8 @@ function isAwaited(fleet: FleetReader, { id, doc }: StoredInstance, { manager, b
 }
 
 export interface TakeForBuild {
-  readonly instance: string;
+  /** Made by hand, it takes nothing, whatever instance has its name. */
+  readonly reservation: Pick<Reservation, 'instance' | 'request'>;
   readonly node: { readonly id: string; readonly doc: Pick<Node, 'site' | 'physicalNetworks'> };
   readonly by: string;
   readonly nowMs: number;
@@ -78,8 +80,8 @@ export type TakenForBuild =
   | { readonly kind: 'fault'; readonly code: 'not-wired' | 'addresses-exhausted' | 'build-ended' };
 
 /** What belongs to the commit that gives a node to an instance of Muster's: its ports get their addresses and are bound, and it is on the node. */
-export function takeForBuild(fleet: FleetReader, { instance: id, node, by, nowMs }: TakeForBuild): TakenForBuild {
-  const instance = findOwnInstance(fleet, id);
+export function takeForBuild(fleet: FleetReader, { reservation, node, by, nowMs }: TakeForBuild): TakenForBuild {
+  const instance = buildOf(reservation) === undefined ? undefined : findOwnInstance(fleet, reservation.instance);
   if (instance === undefined) return { kind: 'taken', changes: [] };
   // The inventory answered after the build had ended.
   if (instance.doc.state !== 'building') return { kind: 'fault', code: 'build-ended' };
@@ -104,7 +106,7 @@ export function editLastAttempt({ attempts }: Instance, edit: Partial<Attempt>):
   return last === undefined ? [] : [...attempts.slice(0, -1), { ...last, ...edit }];
 }
 
-function ownInstance(instance: string): Refusal {
+export function ownInstance(instance: string): Refusal {
   const message = `Instance "${instance}" is the control plane's own: its build reserves its node. Choose another instance_uuid.`;
   return { kind: 'conflict', code: 'instance-of-own-build', message, field: '/instance_uuid', facts: { instance } };
 }

@@ -24,7 +24,7 @@ import { NODE, type NodeFault, type Reservation } from '../model.ts';
 import { beginDeploy, finishDeploy } from '../nodes/transitions.ts';
 import { editLastAttempt } from './build-reservation.ts';
 import { BUILD_KIND, RESERVE_STEP } from './names.ts';
-import { nodeOfInstance, requireNode } from './node-of.ts';
+import { nodeOfBuild, nodeOfInstance, requireNode } from './node-of.ts';
 import { pickManager } from './pick-manager.ts';
 import { stepReason } from './step-facts.ts';
 import { beginTeardown, type TeardownFinisher } from './teardown.ts';
@@ -78,7 +78,7 @@ export function assignManager(fleet: FleetReader, id: string, nowMs: number): re
 /** The instance has its node. From this commit on there may be something of it on the machine. */
 export function beginOnMachine(fleet: FleetReader, id: string, nowMs: number): readonly RecordStep[] {
   const build = loadBuild(fleet, id);
-  const node = build && nodeOfInstance(fleet, build.instance.id);
+  const node = build && nodeOfBuild(fleet, build.item);
   if (build === undefined || node === undefined) return [];
   const { item, instance } = build;
   // A manager that deployed without a task has been faster: the build goes its way all the same, and looks at the machine.

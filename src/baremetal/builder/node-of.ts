@@ -1,12 +1,30 @@
 // The node of an instance, and whether somebody is there who acts on it.
 import { idOf, type FleetReader, type Reason } from '../../fleet/index.ts';
+import type { StoredItem } from '../../operations/index.ts';
 import { isOnDuty } from '../managers/right.ts';
-import { MANAGER, NODES_BY_INSTANCE, type Node } from '../model.ts';
+import { MANAGER, NODES_BY_INSTANCE, RESERVATION, type Node, type Reservation } from '../model.ts';
 import { isRefused, type StoredNode, type TransitionResult } from '../nodes/transitions.ts';
 
 export function nodeOfInstance(fleet: FleetReader, instance: string): StoredNode | undefined {
   for (const node of fleet.find(NODES_BY_INSTANCE, instance)) return node;
   return undefined;
+}
+
+/** The reservation that this build asked for. Another one under the name of its instance, which somebody made by hand, is never its own. */
+export function reservationOfBuild(fleet: FleetReader, { id, doc }: StoredItem): Reservation | undefined {
+  const reservation = fleet.get(RESERVATION, idOf(RESERVATION, doc.target.id))?.doc;
+  return reservation !== undefined && buildOf(reservation) === id ? reservation : undefined;
+}
+
+/** The item that asked for it; undefined when it was made by hand. */
+export function buildOf({ request }: Pick<Reservation, 'request'>): string | undefined {
+  const { build } = request;
+  return typeof build === 'string' ? build : undefined;
+}
+
+/** The node that was reserved for this build. */
+export function nodeOfBuild(fleet: FleetReader, item: StoredItem): StoredNode | undefined {
+  return reservationOfBuild(fleet, item) && nodeOfInstance(fleet, item.doc.target.id);
 }
 
 /** Why nobody acts on a node now; undefined while its manager does. `epoch`: of the node when the step was recorded. */

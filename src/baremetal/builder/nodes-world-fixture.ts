@@ -34,6 +34,7 @@ import { SIMULATED_INVENTORY, type SimulatedInventorySettings } from '../drivers
 import { loseManager, registerManager } from '../managers/decide.ts';
 import type { ManagerTask } from '../managers/messages.ts';
 import { listTasks } from '../managers/task-list.ts';
+import type { ReservationBody } from '../matching/request.ts';
 import { MANAGER, NODE, RESERVATION, type Manager, type Node, type Reservation } from '../model.ts';
 import { putNode } from '../nodes-fixture.ts';
 import { baremetalModel } from '../fleet-model.ts';
@@ -41,6 +42,7 @@ import { CLAIMS_DRIVER } from '../reservations/claim-order.ts';
 import { reservationClaim } from '../reservations/claim-operation.ts';
 import { ClaimsDriver } from '../reservations/claims-driver.ts';
 import { reservationRelease } from '../reservations/release-operation.ts';
+import { releaseReservation } from '../reservations/release.ts';
 import type { ReserveAnswer } from '../reservations/reserve.ts';
 import { baremetalBuild } from './build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
@@ -256,6 +258,19 @@ export class NodesWorld extends TestWorld {
     const found = this.tasks(manager).find((task) => task.kind === kind);
     if (found === undefined) throw new Error(`${manager} has no task ${kind}`);
     return found;
+  }
+
+  /** A request of somebody for a node, as the endpoint decides it. */
+  requestByHand(body: ReservationBody, project?: string): Promise<Outcome<ReserveAnswer>> {
+    const command = { name: 'eve', body, nowMs: this.nowMs, ...(project !== undefined && { project }) };
+    return this.managers.reserve(this.journal, command);
+  }
+
+  async releaseByHand(instance: string): Promise<void> {
+    const command = { instance, operation: this.operation(), by: 'eve', nowMs: this.nowMs };
+    await this.commit((fleet) =>
+      releaseReservation(fleet, fleet.get(RESERVATION, idOf(RESERVATION, instance)), command),
+    );
   }
 
   /** The request of a reserve task, sent by its manager; its answer to the task is not. */

@@ -4,6 +4,8 @@ import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import type { CreateInstances, Flavor, ValidatedRequest } from '../../instances/index.ts';
 import { wiringProblem } from '../../network/index.ts';
 import { parseReservationBody } from '../matching/request.ts';
+import { RESERVATION } from '../model.ts';
+import { reservationId } from '../reservations/documents.ts';
 import { composeRequirements } from './reservation-body.ts';
 
 /** In place of names that are not known yet. */
@@ -19,7 +21,7 @@ export function flavorProblem(flavor: Flavor): Refusal | undefined {
 export function requestProblem(
   fleet: FleetReader,
   command: CreateInstances,
-  { flavor, nics }: ValidatedRequest,
+  { flavor, nics, names }: ValidatedRequest,
 ): Refusal | undefined {
   const { place, image, imageProperties, project } = command;
   const { vcpus, memoryMiB, diskGiB } = flavor;
@@ -34,7 +36,21 @@ export function requestProblem(
     ...(image !== undefined && { image }),
     ...(imageProperties !== undefined && { imageProperties }),
   };
-  return unsupportedProblem(command) ?? requirementsProblem(flavor, request) ?? wiringProblem(fleet, nics);
+  return (
+    unsupportedProblem(command) ??
+    requirementsProblem(flavor, request) ??
+    wiringProblem(fleet, nics) ??
+    reservedName(fleet, names)
+  );
+}
+
+/** Of a build of before nothing is left when its instance is gone; one in error gives way. */
+function reservedName(fleet: FleetReader, names: readonly string[]): Refusal | undefined {
+  const instance = names.find((name) => {
+    const reservation = fleet.get(RESERVATION, reservationId(name))?.doc;
+    return reservation !== undefined && reservation.state !== 'error';
+  });
+  return instance === undefined ? undefined : nameReserved(instance);
 }
 
 function requirementsProblem(flavor: Flavor, request: Parameters<typeof composeRequirements>[1]): Refusal | undefined {
@@ -71,6 +87,11 @@ function unsupportedProblem({ place, isMinimumNamed }: CreateInstances): Refusal
 function unsupported(field: string, why: string): Refusal {
   const message = `Instances on bare metal take no "${field.slice(1)}": ${why}. Leave it out, or choose a flavor that is built on hosts.`;
   return { kind: 'invalid', code: 'unsupported-on-bare-metal', message, field };
+}
+
+function nameReserved(instance: string): Refusal {
+  const message = `There is a reservation of a node for "${instance}" that somebody made. Release it with "muster baremetal reservations release ${instance}", or choose another name.`;
+  return { kind: 'conflict', code: 'instance-has-reservation', message, field: '/name', facts: { instance } };
 }
 
 function countedResources(flavor: string): Refusal {

@@ -24,6 +24,11 @@ interface WorkOn {
   readonly nowMs: number;
 }
 
+interface NodeRequestOf extends Pick<WorkOn, 'name' | 'nowMs'> {
+  readonly body: ReservationBody;
+  readonly project?: string;
+}
+
 export class WorkingManagers {
   /** Those whose process runs. */
   readonly running = new Set<string>();
@@ -73,8 +78,12 @@ export class WorkingManagers {
     return answer.kind === 'allocating' ? undefined : { outcome: 'done' };
   }
 
-  async requestNode(journal: Journal, { name, task, nowMs }: WorkOn): Promise<Outcome<ReserveAnswer>> {
+  requestNode(journal: Journal, { name, task, nowMs }: WorkOn): Promise<Outcome<ReserveAnswer>> {
     const body = { ...(task.args['request'] as ReservationBody), manager: name };
+    return this.reserve(journal, { name, body, nowMs });
+  }
+
+  async reserve(journal: Journal, { name, body, nowMs, project }: NodeRequestOf): Promise<Outcome<ReserveAnswer>> {
     const request = parseReservationBody(body);
     if (!('requirements' in request)) throw new Error('the request is malformed');
     const operation = idOf(OPERATION, `claim-${journal.fleet.revision}`);
@@ -83,6 +92,7 @@ export class WorkingManagers {
       decide: (fleet): Decision<ReserveAnswer> =>
         reserveNode(fleet, {
           ...{ request, body, digest: canonicalRequest(body), operation, by: name, nowMs },
+          ...(project !== undefined && { project }),
           isVisible: () => true,
           claimModeOf: () => valueOf(fleet, SIMULATED_INVENTORY).claims,
           isLeaseLive: (manager, epoch) =>

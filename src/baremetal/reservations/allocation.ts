@@ -114,7 +114,7 @@ export function settleClaimed(step: AllocationStep): RecordStep {
   const { node, reservation } = allocationOf(fleet, item);
   if (node === undefined) return finishItem(step, []);
   if (reservation?.doc.state !== 'allocating' || !isReservable(node, changeOf(step))) return giveBack(step);
-  const forBuild = takeForBuild(fleet, { instance: reservation.doc.instance, node, ...changeOf(step) });
+  const forBuild = takeForBuild(fleet, { reservation: reservation.doc, node, ...changeOf(step) });
   if (forBuild.kind === 'fault') return giveBack(step);
   const { managerEpoch = 1 } = reservation.doc.allocation ?? {};
   const { requirements } = requestOf(reservation.doc);

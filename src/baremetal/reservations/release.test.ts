@@ -91,13 +91,20 @@ describe('baremetal-24: a release that is repeated', () => {
 const OWN = put(INSTANCE, idOf(INSTANCE, 'i1'), {
   ...{ name: 'i1', project: 'default', flavor: 'metal', amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 0 } },
   ...{ place: { requiredTraits: [], forbiddenTraits: [] }, state: 'active', builder: 'bare-metal', node: 'n1' },
-  ...{ nics: [], path: { create: 'conductor', bind: 'conductor' }, attempts: [], attemptsMax: 1, wasActive: true },
+  ...{ nics: [], path: { create: 'conductor', bind: 'conductor' }, attemptsMax: 1, wasActive: true },
+  attempts: [{ nth: 1, manager: 'm1', node: 'n1', pools: [], atMs: 0 }],
   ...{ createdBy: 'test', createdAtMs: 0, changedBy: 'test', changedAtMs: 0 },
 });
 
+/** With the reservation as its build asked for it. */
+function commitOwn(fleet: Fleet): void {
+  const { id, doc } = storedOf(fleet) as StoredReservation;
+  commit(fleet, [OWN, put(RESERVATION, id, { ...doc, request: { ...doc.request, build: 'op-1.i1' } })]);
+}
+
 test('never: a reservation is taken from an instance of Musters own', () => {
   const fleet = reserved({ state: 'active', dirty: true });
-  commit(fleet, [OWN]);
+  commitOwn(fleet);
   expect(refusalOf(release(fleet))).toMatchObject({ kind: 'conflict', code: 'reservation-in-use' });
 });
 
@@ -123,7 +130,7 @@ describe('unused', () => {
 
   test('not-while-its-build-is-there, but-once-that-is-gone', () => {
     const fleet = reserved();
-    commit(fleet, [OWN]);
+    commitOwn(fleet);
     expect(found(fleet)).toEqual([]);
     commit(fleet, [remove(INSTANCE, idOf(INSTANCE, 'i1'))]);
     expect(found(fleet)).toEqual(['i1']);

@@ -3,7 +3,8 @@
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
-import { takeForBuild } from '../builder/build-reservation.ts';
+import { isOwnInstance, ownInstance, takeForBuild } from '../builder/build-reservation.ts';
+import { buildOf } from '../builder/node-of.ts';
 import { managerId } from '../managers/decide.ts';
 import type { IsLeaseLive } from '../managers/leases.ts';
 import { isUnderLease } from '../managers/right.ts';
@@ -67,16 +68,28 @@ const ALLOCATIONS_MAX = 300;
 const UNCONNECTED_MAX = 8;
 
 export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decision<ReserveAnswer> {
-  const { request, digest } = command;
+  const { request } = command;
   const existing = fleet.get(RESERVATION, reservationId(request.instance));
-  if (existing !== undefined && existing.doc.state !== 'error')
-    return existing.doc.digest === digest ? accept([], { kind: 'existing' }) : refuse(requestDiffers(request.instance));
+  if (existing !== undefined && existing.doc.state !== 'error') return repeat(fleet, existing.doc, command);
   const [unsettled] = fleet.find(NODES_BY_CLAIM, request.instance);
   if (unsettled !== undefined) return refuse(claimUnsettled(request.instance, unsettled.id));
   const manager = findLiveManager(fleet, request.manager, command.isLeaseLive);
   if ('code' in manager) return refuse(manager);
   const search = searchFor(fleet, command);
   return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
+}
+
+/** A build's own reservation is nobody else's, and one that was made by hand is no build's, although they ask for the same. */
+function repeat(
+  fleet: FleetReader,
+  existing: Reservation,
+  { request: { instance, build }, digest }: ReserveCommand,
+): Decision<ReserveAnswer> {
+  const own = buildOf(existing);
+  if (own === build && existing.digest === digest) return accept([], { kind: 'existing' });
+  return refuse(
+    build === undefined && isOwnInstance(fleet, instance) ? ownInstance(instance) : requestDiffers(instance),
+  );
 }
 
 interface ValidRequest extends ReserveCommand {
@@ -103,7 +116,7 @@ function reserveChosen(
   command: ValidRequest,
   node: StoredNode,
 ): Decision<ReserveAnswer> | undefined {
-  const { claimModeOf, manager, operation, search, request, by, nowMs } = command;
+  const { claimModeOf, manager, operation, search, by, nowMs } = command;
   const reservation = composeReservation(command);
   const managerEpoch = manager.leaseEpoch;
   if (claimModeOf(node.doc.inventory) !== 'inline') {
@@ -112,7 +125,7 @@ function reserveChosen(
     const changes = beginAllocation({ reservation, node, managerEpoch, operation, by, nowMs });
     return accept(changes, { kind: 'allocating' });
   }
-  const forBuild = takeForBuild(fleet, { instance: request.instance, node, by, nowMs });
+  const forBuild = takeForBuild(fleet, { reservation, node, by, nowMs });
   if (forBuild.kind === 'fault') return undefined;
   const { requirements } = search;
   const taken = takeNode(fleet, { node, reservation, managerEpoch, requirements, by, nowMs });

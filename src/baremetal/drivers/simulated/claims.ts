@@ -60,7 +60,9 @@ function decideClaim(
   }
   if (machine.instance === instance) return { outcome: { kind: 'already' }, after: machine };
   if (isLost || machine.instance !== undefined || machine.state !== 'empty') {
-    return { outcome: { kind: 'lost', reason: { code: 'claimed-by-other', node } }, after: machine };
+    // Lost once, it stays lost: the same request may arrive again when the machine is free.
+    const after = { ...machine, epoch: Math.max(machine.epoch, nodeEpoch + 1) };
+    return { outcome: { kind: 'lost', reason: { code: 'claimed-by-other', node } }, after };
   }
   return { outcome: { kind: 'applied' }, after: { ...machine, epoch, instance } };
 }

@@ -209,6 +209,16 @@ describe('the simulated inventory', () => {
   });
 });
 
+test('a-claim-that-was-lost-stays-lost, when-it-arrives-again', async () => {
+  const world = await SimulatedWorld.start({ claims: 'asked' });
+  const inventory = new SimulatedInventory(world);
+  await world.arm({ op: 'claim', outcome: 'failed' });
+  expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'lost' });
+  expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'stale' });
+  const next = { ...FENCE, nodeEpoch: FENCE.nodeEpoch + 1, traits: [] };
+  expect(await inventory.claim(next, how)).toMatchObject({ kind: 'applied' });
+});
+
 test('a-claim-that-arrives-after-it-was-given-back-has-no-effect, also-where-there-was-nothing-to-give-back', async () => {
   const inventory = new SimulatedInventory(await SimulatedWorld.start({ claims: 'endpoint' }));
   expect(await inventory.unclaim({ ...FENCE, nodeEpoch: 6 }, how)).toEqual({ kind: 'already' });
