@@ -2,7 +2,7 @@
 // known to be down.
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS } from '../hosts/index.ts';
-import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, type World } from './election-fixture.ts';
+import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, World } from './election-fixture.ts';
 import { moveService } from './move.ts';
 
 const NAT = 'nat:r1';
@@ -106,6 +106,27 @@ describe('a host whose switch is out of control', () => {
     await world.settle();
     expect(hostOf(world)).not.toBe(at);
     expect(world.wrong()).toEqual([]);
+  });
+
+  test('never: a handover that it holds uses the budget of others', async () => {
+    const world = await World.of(
+      ['a', 'b', 'c', 'd', 'e'].map((name) => fitHost(name)),
+      routed('r1', ['s1']),
+      routed('r2', ['s2']),
+      ['a', 'b', 'c'].map((name) => portOn(name, 's1')),
+      ['d', 'e'].map((name) => portOn(name, 's2')),
+    );
+    await world.setting({ handoversAtOnce: 1 });
+    await world.settle();
+    const [at, other] = [hostOf(world) ?? '', hostOf(world, 'nat:r2') ?? ''];
+    for (const name of ['a', 'b', 'c']) world.views.unready.set(`${name} ${NAT}`, 'test');
+    await world.commit((fleet) => moveService(fleet, { id: NAT, ...world.commandContext() }));
+    await world.edit(at, outOfControl(world.nowMs));
+    await pass(world, 10_000);
+    expect(world.open()).toEqual([`${NAT} prepare waiting held-out-of-control`]);
+    await world.edit(other, LEAVING);
+    await pass(world, 30_000);
+    expect(hostOf(world, 'nat:r2')).not.toBe(other);
   });
 
   test('holds-up-no-handover-of-others', async () => {

@@ -362,20 +362,23 @@ test('what-a-handover-waits-for-is-what-its-host-waits-for', async () => {
   expect(world.item(operation, 'c1')).toMatchObject({ step: 'handover', reason: { code: 'not-yet' } });
 });
 
-test('a-service-that-its-target-cannot-prepare-keeps-neither-other-services-nor-guests, and is the reason in the end', async () => {
-  const world = await World.of(
-    ...activeHosts('c1', 'c2'),
-    ...on('c1', 'a', 'b'),
-    posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
-    posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),
-  );
-  world.driver.unready.add('nat');
-  const operation = await started(world, 'c1');
-  for (let tick = 0; tick < 12; tick += 1) await world.tick();
-  expect(world.driver.moved.toSorted()).toEqual(['a', 'b', 'dhcp']);
-  expect(world.states('c1')).toBe('c1 draining');
-  expect(world.item(operation, 'c1')).toMatchObject({ reason: { code: 'service-not-ready', service: 'nat' } });
-  world.driver.unready.clear();
-  await world.settle();
-  expect(world.states('c1')).toBe('c1 drained');
-});
+test.each(['service-not-ready', 'held-out-of-control', 'host-recovering'])(
+  'a-service-that-waits-with-%s-keeps-neither-other-services-nor-guests, and is the reason in the end',
+  async (code) => {
+    const world = await World.of(
+      ...activeHosts('c1', 'c2'),
+      ...on('c1', 'a', 'b'),
+      posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
+      posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),
+    );
+    world.driver.unready.set('nat', code);
+    const operation = await started(world, 'c1');
+    for (let tick = 0; tick < 12; tick += 1) await world.tick();
+    expect(world.driver.moved.toSorted()).toEqual(['a', 'b', 'dhcp']);
+    expect(world.states('c1')).toBe('c1 draining');
+    expect(world.item(operation, 'c1')).toMatchObject({ reason: { code, service: 'nat' } });
+    world.driver.unready.clear();
+    await world.settle();
+    expect(world.states('c1')).toBe('c1 drained');
+  },
+);

@@ -59,8 +59,8 @@ type HandoverAttempt =
   | { readonly kind: 'busy'; readonly reason: Reason }
   | { readonly kind: 'none'; readonly reason?: Reason };
 
-/** A handover that waits for this alone does not hold up the rest of the host: other tenants move meanwhile. */
-const BLOCKED = 'service-not-ready';
+/** A handover that waits for these alone does not hold up the rest of the host: other tenants move meanwhile. */
+const BLOCKED: readonly string[] = ['service-not-ready', 'held-out-of-control', 'host-recovering'];
 
 /** Reasons of services that hold up the host: nothing should move before they are resolved. */
 const HOLDING: readonly string[] = ['elections-held'];
@@ -99,7 +99,7 @@ function countBlocked(fleet: FleetReader, planned: readonly PlannedEvacuation[])
 }
 
 export function isBlocked({ doc }: { readonly doc: Item }): boolean {
-  return doc.state === 'waiting' && doc.reason?.code === BLOCKED;
+  return doc.state === 'waiting' && BLOCKED.includes(doc.reason?.code ?? '');
 }
 
 function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem[] {

@@ -238,17 +238,16 @@ export function tenantsOf(name: Kit['name'], holding: Holding = {}): Tenants {
 export class TenantDriver implements Driver {
   readonly failures = new Map<string, number>();
   held = false;
-  /** Services that their target cannot prepare. */
-  readonly unready = new Set<string>();
+  /** Services that cannot be handed over now, with the reason code. */
+  readonly unready = new Map<string, string>();
   /** In the order of arrival. */
   readonly moved: string[] = [];
 
   async carryOut({ args }: Parameters<Driver['carryOut']>[0]): ReturnType<Driver['carryOut']> {
     const id = String(args['id']);
     if (this.held) return { kind: 'failed', reason: { code: 'not-yet' } };
-    if (this.unready.has(id)) {
-      return { kind: 'failed', reason: { code: 'service-not-ready', service: id, because: 'test' } };
-    }
+    const code = this.unready.get(id);
+    if (code !== undefined) return { kind: 'failed', reason: { code, service: id, because: 'test' } };
     const left = this.failures.get(id) ?? 0;
     if (left > 0) {
       this.failures.set(id, left - 1);
