@@ -13,14 +13,17 @@ import {
 import { accept, Journal, type Clock, type Decision, type Ids } from '../journal/index.ts';
 import { MemoryDisk, MemoryStore } from '../journal/runtime.ts';
 import {
+  decideSteps,
   isOpen,
   ITEM,
   OPERATION,
   operationsModel,
+  recordStep,
   type Item,
   type Log,
   type Operation,
   type OperationId,
+  type PlannedStep,
 } from '../operations/index.ts';
 import type { OperationsController } from '../operations/runtime.ts';
 import { HOST, type Host } from './model.ts';
@@ -125,6 +128,14 @@ export abstract class TestWorld {
     const outcome = await this.journal.submit({ by: 'test', decide });
     if (outcome.kind === 'refused') throw new Error(`${outcome.refusal.code}: ${outcome.refusal.message}`);
     return outcome.answer;
+  }
+
+  /** Commits a step that was planned on an earlier state, as the engine does. */
+  async commitPlanned(planned: PlannedStep): Promise<'recorded' | 'stale'> {
+    if (planned.kind === 'act') throw new Error('an action is carried out, and not committed');
+    return this.commit((fleet) =>
+      planned.kind === 'decide' ? decideSteps(fleet, planned, this.nowMs) : recordStep(fleet, planned, this.nowMs),
+    );
   }
 
   async refusal(decide: (fleet: FleetReader) => Decision<unknown>): Promise<Refusal> {

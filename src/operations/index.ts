@@ -1,5 +1,5 @@
 export type { NewItem } from './decide.ts';
-export { cancelOperation, newOperation, recordStep, retryOperation } from './decide.ts';
+export { cancelOperation, decideSteps, newOperation, recordStep, retryOperation } from './decide.ts';
 export { decideLater, expectUnchanged, fail, itemOfTask, operationOf, record, taskId, wait } from './kind.ts';
 export type * from './kind.ts';
 export type * from './task-handler.ts';

@@ -2,9 +2,10 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
+import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
 import { HOST, type Host } from '../model.ts';
-import { recordOwnCleanUp, pendingId } from './pending-clean-up.ts';
+import { peerCleanUpKind, recordOwnCleanUp, pendingId } from './pending-clean-up.ts';
 import { hostIn, activeHosts, World } from './scale-in-fixture.ts';
 
 const drained = (): Promise<World> =>
@@ -78,6 +79,20 @@ describe('peers of a host that goes', () => {
     await world.commit(() => accept([hostIn('c1', 'joining', { connection: { state: 'unknown', sinceMs: 0 } })], null));
     await world.settle();
     expect(world.pending()).toEqual([]);
+  });
+
+  test('never: the clean-up of a second removal is forgotten with that of the first, which the return of the host had ended', async () => {
+    const world = await drained();
+    await world.connect('c3', 'down');
+    await world.commit(world.ending(['c1']));
+    await world.settle();
+    const [item] = [...world.fleet.find(OPEN_ITEMS_BY_TARGET, targetKey('pending-clean-up', 'c3@c1'))];
+    const removed = world.host('c1') as Host;
+    await world.put(hostIn('c1', 'joining', { connection: { state: 'unknown', sinceMs: 0 } }));
+    const [end] = peerCleanUpKind.plan(world.fleet, [item!], world.nowMs);
+    await world.put(put(HOST, idOf(HOST, 'c1'), removed));
+    await world.commitPlanned(end!);
+    expect(world.pending()).toEqual(['c3@c1']);
   });
 
   test('hosts-that-leave-together-have-no-pending-clean-up-of-each-other', async () => {

@@ -12,8 +12,10 @@ import {
   type FleetReader,
   type Id,
   type Index,
+  type Stored,
 } from '../../fleet/index.ts';
 import {
+  decideLater,
   newOperation,
   OPEN_ITEMS_BY_TARGET,
   record,
@@ -123,17 +125,27 @@ function openItems(fleet: FleetReader, id: string): Iterable<StoredItem> {
 }
 
 function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
-  const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
-  if (pending === undefined || isObsolete(fleet, pending.doc)) {
-    mark('nothing-to-be-cleaned-any-more');
-    return [finishCleanUp(fleet, item)];
-  }
+  const pending = pendingOf(fleet, item);
+  if (pending === undefined) return [decideLater(item, (at) => endObsolete(at, item))];
   const { peer, host } = pending.doc;
   const doc = findHost(fleet, peer)?.doc;
   const because = doc && cleanupBlocker(doc);
   if (because !== undefined) return [wait(item, { code: because, peer, host })];
   if (nowMs < (item.doc.retryAtMs ?? 0)) return [];
   return [awaitCleanUp(item, { hosts: [peer], revision: pending.revision })];
+}
+
+/** Undefined when there is nothing to be cleaned any more. */
+function pendingOf(fleet: FleetReader, item: StoredItem): Stored<'pending-clean-up', PendingCleanUp> | undefined {
+  const pending = fleet.get(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, item.doc.target.id));
+  return pending === undefined || isObsolete(fleet, pending.doc) ? undefined : pending;
+}
+
+/** Decided inside the commit: a host that was back may have been removed once more since, and the record is of that removal then. */
+function endObsolete(fleet: FleetReader, item: StoredItem): readonly RecordStep[] {
+  if (pendingOf(fleet, item) !== undefined) return [];
+  mark('nothing-to-be-cleaned-any-more');
+  return [finishCleanUp(fleet, item)];
 }
 
 /** The peer is removed itself, or the host is back and the tunnels are needed again. */

@@ -1,12 +1,14 @@
 // Connecting ports again: only those that are not connected, only where the control plane binds, and only while the host reaches their segment, also
 // in the commit of the back end's answer.
 import { expect, test } from 'vitest';
-import { idOf, put } from '../../fleet/index.ts';
+import { idOf, put, type Change } from '../../fleet/index.ts';
 import { PORT, recordNetworkEvents, unbindPort, type Port } from '../../network/index.ts';
 import type { RecordStep } from '../../operations/index.ts';
+import { decideDegraded } from './alarm.ts';
 import { openReplugItem } from './degraded.ts';
 import { World } from '../instances-fixture.ts';
 import { startActive } from '../move/moves-fixture.ts';
+import { INSTANCE, type Instance } from '../model.ts';
 import { fixtureF } from '../reference-fixture.ts';
 import { instanceReplug } from './replug.ts';
 
@@ -115,4 +117,23 @@ test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and a
   const outcome = { kind: 'applied', facts: { ports } } as const;
   const step = instanceReplug.observe?.(world.fleet, item, outcome, world.nowMs) as RecordStep;
   expect(step).toMatchObject({ progress: { step: 'rebind', reason: { fault: 'mapping-gone' } }, changes: [] });
+});
+
+test('never: an instance that is degraded again before the end of its replug is committed is left without one', async () => {
+  const world = await startActive('simulated');
+  world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 999 });
+  await unplug(world);
+  while (world.replug('web')?.reason?.code !== 'not-connected') await world.tick();
+  const inState = (state: Instance['state']): Change =>
+    put(INSTANCE, idOf(INSTANCE, 'web'), { ...(world.instance('web') as Instance), state });
+  await world.put(inState('rebuilding'));
+  const [end] = instanceReplug.plan(world.fleet, [openReplugItem(world.fleet, 'web')!], world.nowMs);
+  // The rebuild finds no host: the instance stays where it is.
+  await world.put(inState('active'));
+  // The controller finds this replug open, and begins no other one.
+  const found = decideDegraded(world.fleet, 'web', world.nowMs).changes.map(({ kind }) => kind);
+  expect(found).not.toContain('operation');
+  await world.commitPlanned(end!);
+  expect(world.degraded('web')).not.toEqual([]);
+  expect(world.replug('web')).toBeDefined();
 });

@@ -98,7 +98,7 @@ function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): Replu
 
 function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const look = loadContext(fleet, item, nowMs);
-  if (look === undefined) return [record(item, { state: 'done', step: item.doc.step })];
+  if (look === undefined) return [decideLater(item, (at, atMs) => endReplug(at, item, atMs))];
   const isEarly = nowMs < (item.doc.retryAtMs ?? 0);
   switch (item.doc.step) {
     case 'rebind':
@@ -110,6 +110,15 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
     default:
       throw new Error(`instance-replug has no step "${item.doc.step}"`);
   }
+}
+
+/**
+ * Decided inside the commit: an instance that is degraded again by then would be left to an operation that has ended, since nothing begins another one
+ * while this one is open.
+ */
+function endReplug(fleet: FleetReader, item: StoredItem, nowMs: number): readonly RecordStep[] {
+  if (loadContext(fleet, item, nowMs) !== undefined) return [];
+  return [record(item, { state: 'done', step: item.doc.step })];
 }
 
 /** An answer to any but the last order is ignored. */

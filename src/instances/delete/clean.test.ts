@@ -2,7 +2,15 @@
 import { describe, expect, test } from 'vitest';
 import { idOf, put, type Change } from '../../fleet/index.ts';
 import { HOST, type Host } from '../../hosts/index.ts';
-import { instancesHeldOn, beginHold, roleOfCopy, type Copy, type CopyRole } from './clean.ts';
+import {
+  beginHold,
+  CLEAN_ITEMS_BY_INSTANCE,
+  instanceClean,
+  instancesHeldOn,
+  roleOfCopy,
+  type Copy,
+  type CopyRole,
+} from './clean.ts';
 import type { World } from '../instances-fixture.ts';
 import { INSTANCE, type Instance } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
@@ -67,4 +75,20 @@ test('a-copy-is-held-while-the-host-of-its-successor-is-forced-down, and-goes-as
   await world.settle();
   expect(world.machines.hostsWith('web')).toEqual(['h2']);
   expect(world.open()).toEqual([]);
+});
+
+test('never: a copy is destroyed although the host of its successor was forced down before that was committed', async () => {
+  const world = await startActive();
+  world.machines.copies.set('h4/web', 'running');
+  await world.put(hostWith(world, 'h2', FORCED));
+  await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+  await world.settle();
+  const [item] = [...world.fleet.find(CLEAN_ITEMS_BY_INSTANCE, 'web')];
+  const { forcedDown: _, ...back } = world.host('h2') as Host;
+  await world.put(put(HOST, idOf(HOST, 'h2'), back));
+  const [destroy] = instanceClean.plan(world.fleet, [item!], world.nowMs);
+  await world.put(hostWith(world, 'h2', FORCED));
+  await world.commitPlanned(destroy!);
+  await world.settle();
+  expect(world.machines.hostsWith('web')).toContain('h4');
 });

@@ -12,6 +12,7 @@ import {
 import { findHost, HOST, type Host } from '../../hosts/index.ts';
 import { NETWORK_EVENT, type NetworkEvent } from '../../network/index.ts';
 import {
+  decideLater,
   isOpen,
   ITEM,
   newOperation,
@@ -24,6 +25,7 @@ import {
   type Item,
   type OperationId,
   type OperationKind,
+  type PlannedStep,
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
@@ -134,8 +136,14 @@ export const instanceClean: OperationKind = {
   ],
 };
 
+/** What cannot be taken back is decided inside the commit: the successor's host may be lost since. */
+function planHold(fleet: FleetReader, item: StoredItem): PlannedStep {
+  const next = decideHold(fleet, item);
+  return next.progress.state === 'waiting' ? next : decideLater(item, (at) => [decideHold(at, item)]);
+}
+
 /** The copy is destroyed once a successor runs; where the instance is back, there is nothing to destroy. */
-function planHold(fleet: FleetReader, item: StoredItem): RecordStep {
+function decideHold(fleet: FleetReader, item: StoredItem): RecordStep {
   const copy = copyOf(item);
   switch (roleOfCopy(fleet, copy)) {
     case 'superseded':
