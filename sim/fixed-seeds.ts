@@ -7,7 +7,7 @@ export interface Seeds {
   readonly also?: readonly number[];
 }
 
-export const FIXED_SEEDS: Seeds = { first: 1, last: 300, also: [653432976] };
+export const FIXED_SEEDS: Seeds = { first: 1, last: 300, also: [653432976, 381] };
 /** Of the world with instances. */
 export const FIXED_INSTANCE_SEEDS: Seeds = {
   first: 1,
@@ -26,7 +26,7 @@ export const FIXED_SCALE_IN_SEEDS: Seeds = {
 /** Of the world whose clocks jump. */
 export const FIXED_CLOCK_SEEDS: Seeds = { first: 1, last: 50 };
 /** Of the world with gray failures. */
-export const FIXED_GRAY_SEEDS: Seeds = { first: 1, last: 20 };
+export const FIXED_GRAY_SEEDS: Seeds = { first: 1, last: 20, also: [888491782] };
 /** Of the world with bare metal. */
 export const FIXED_BAREMETAL_SEEDS: Seeds = { first: 1, last: 40, also: [17400169] };
 export const PORT_CALLS_MIN = 2000;
