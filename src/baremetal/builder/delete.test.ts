@@ -1,5 +1,7 @@
 // The end of instances on nodes: in every state, once, after what is under way, and with machines that are not cleaned.
 import { describe, expect, test } from 'vitest';
+import { idOf, put } from '../../fleet/index.ts';
+import { MACHINE, type Machine } from '../drivers/simulated/model.ts';
 import { confirmNodeClean } from '../nodes/decide.ts';
 import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 
@@ -137,6 +139,25 @@ describe('a deletion', () => {
     expect(world.instance('db')).toMatchObject({ state: 'error', fault: { code: 'no-match' } });
     await world.commit((fleet) => confirmNodeClean(fleet, { id: 'n1', by: 'ann', nowMs: world.nowMs }));
     expect([world.node('n1').state, world.alarms()]).toEqual(['available', []]);
+  });
+
+  test('of-a-machine-that-has-another-instance: it is left alone, out of service with an alarm, and the name is free', async () => {
+    const world = await activeWorld();
+    const theirs: Machine = { epoch: 9, state: 'deployed', power: 'on', instance: 'theirs', ports: [] };
+    await world.put(put(MACHINE, idOf(MACHINE, 'n1'), theirs));
+    const operation = await world.delete('db');
+    await world.settle();
+    expect([world.instance('db'), world.reservation('db'), world.open()]).toEqual([undefined, undefined, []]);
+    expect(world.operationDoc(operation)?.state).toBe('succeeded');
+    expect(world.node('n1')).toMatchObject({ state: 'clean-failed', dirty: true });
+    expect(world.node('n1').instance).toBeUndefined();
+    expect(world.alarms()).toEqual(['node-clean-failed: n1']);
+    expect(world.calls().slice(2)).toMatchObject([
+      { op: 'disconnect', result: 'stale' },
+      { op: 'clean', result: 'stale' },
+    ]);
+    expect(world.machine('n1')).toBe('deployed');
+    expect(world.violations).toEqual([]);
   });
 
   test('of-one-in-error-that-holds-nothing', async () => {

@@ -14,6 +14,7 @@ import {
   type Task,
   type TaskAnswer,
 } from '../../operations/index.ts';
+import { MACHINE_NOT_OURS } from '../drivers/inventory.ts';
 import { NODE, RESERVATION, type NodeFault } from '../model.ts';
 import { CLEAN_FAILED, raiseCleanFailed } from '../nodes/clean-failed-alarm.ts';
 import { abandonClean, beginClean, failClean, type StoredNode } from '../nodes/transitions.ts';
@@ -131,18 +132,33 @@ export function handleTeardownAnswer(fleet: FleetReader, teardown: Teardown, ans
   const node = nodeOfInstance(fleet, instance);
   if (node === undefined) return endWithoutNode(fleet, teardown);
   if (answer.outcome === 'failed') return handleTeardownFailure(fleet, teardown, { node, answer });
-  if (item.doc.step === DISCONNECT_STEP)
-    return record(item, { ...nextProgress(item, CLEAN_STEP), reason: stepReason(CLEAN_STEP, node) });
+  if (item.doc.step === DISCONNECT_STEP) return beginCleanStep(item, node);
   return endWith(fleet, teardown, endReservation(fleet, node, { by, nowMs }));
+}
+
+function beginCleanStep(item: StoredItem, node: StoredNode): RecordStep {
+  return record(item, { ...nextProgress(item, CLEAN_STEP), reason: stepReason(CLEAN_STEP, node) });
+}
+
+/** Another try would get the same answer: the machine is another's, or is not claimed for the instance any more. */
+function isNotOurs({ facts }: TaskAnswer): boolean {
+  const { code } = (facts?.['reason'] ?? {}) as { readonly code?: unknown };
+  return code === MACHINE_NOT_OURS;
 }
 
 function handleTeardownFailure(
   fleet: FleetReader,
   teardown: Teardown,
-  { node, answer: { problems = [] } }: { readonly node: StoredNode; readonly answer: TaskAnswer },
+  { node, answer }: { readonly node: StoredNode; readonly answer: TaskAnswer },
 ): RecordStep {
   const { item, nowMs } = teardown;
+  const { problems = [] } = answer;
   const text = shortenText(problems.length === 0 ? 'its driver did not say why' : problems.join('; '), 500);
+  if (isNotOurs(answer)) {
+    // It may be clean for all that: nothing of the instance is connected there that may be touched.
+    if (item.doc.step === DISCONNECT_STEP) return beginCleanStep(item, node);
+    return finishTeardown(fleet, teardown, abandonNode(fleet, teardown, { node, text }));
+  }
   const tries = Number(item.doc.reason?.['tries'] ?? 0) + 1;
   if (tries >= CLEAN_TRIES_MAX) return finishTeardown(fleet, teardown, abandonNode(fleet, teardown, { node, text }));
   return retryWithBackoff(item, { ...retryReason('clean-retried', node), tries, text }, { nowMs });

@@ -4,7 +4,7 @@ import type { Decision, Journal, Outcome } from '../../journal/index.ts';
 import { OPERATION, type OperationKind, type TaskAnswer } from '../../operations/index.ts';
 import { actOnMachine, readMachine } from '../drivers/simulated/act.ts';
 import { SIMULATED_INVENTORY } from '../drivers/simulated/settings.ts';
-import type { MachineAction } from '../drivers/inventory.ts';
+import { MACHINE_NOT_OURS, type MachineAction } from '../drivers/inventory.ts';
 import { isDone } from '../manager/machine-task.ts';
 import { acquireNodes } from '../managers/acquire.ts';
 import { decideAnswer } from '../managers/answer.ts';
@@ -114,7 +114,8 @@ export class WorkingManagers {
     const outcome = await journal.submit({ by: name, decide: (fleet) => actOnMachine(fleet, command, deny) });
     if (outcome.kind !== 'accepted' || outcome.answer.kind !== 'outcome') return undefined;
     const made = outcome.answer.outcome;
-    if (made.kind === 'stale') return undefined;
+    if (made.kind === 'stale')
+      return failWith({ message: `The machine of ${node} has another instance.` }, MACHINE_NOT_OURS);
     if (made.kind === 'failed') return { outcome: 'failed', problems: [made.reason.code] };
     if (action !== 'deploy' && action !== 'clean') return { outcome: 'done' };
     const after = readMachine(journal.fleet, node, nowMs);

@@ -151,7 +151,7 @@ export const MACHINE_NOT_OURS = 'machine-not-ours';
 
 export type MachineOutcome =
   | { readonly kind: 'applied' | 'already'; readonly facts?: Readonly<Record<string, unknown>> }
-  /** Without effect: another instance has it, or it was called under a later epoch. */
+  /** Without effect: another instance has it, or it was called under a later epoch, and that is said; or, without a reason, its caller has no right. */
   | { readonly kind: 'stale'; readonly reason?: Reason }
   | { readonly kind: 'failed'; readonly reason: Reason };
 

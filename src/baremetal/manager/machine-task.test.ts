@@ -76,7 +76,16 @@ describe('a task on a machine', () => {
 
   test.each<[string, MachineOutcome, object | undefined]>([
     ['already', { kind: 'already' }, { outcome: 'done' }],
-    ['stale', { kind: 'stale' }, undefined],
+    ['refused-by-the-control-plane', { kind: 'stale' }, undefined],
+    [
+      'stale-says-the-machine',
+      { kind: 'stale', reason: { code: 'machine-not-ours', message: 'Another has it.' } },
+      {
+        outcome: 'failed',
+        problems: ['Another has it.'],
+        facts: { reason: { code: 'machine-not-ours', message: 'Another has it.' } },
+      },
+    ],
     [
       'failed',
       { kind: 'failed', reason: { code: 'no-boot', message: 'It does not boot.' } },

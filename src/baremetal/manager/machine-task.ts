@@ -1,6 +1,6 @@
 // One task on one machine: a look at the own right, a look at the machine, then the act. A task may have been begun before, by this process or by the
 // manager that had the node: what the machine shows counts, never what is remembered.
-import { mark } from '../../fleet/index.ts';
+import { mark, type Reason } from '../../fleet/index.ts';
 import { MACHINE_ACTIONS, type MachineAction, type MachineDriver, type MachineStatus } from '../drivers/inventory.ts';
 import type { TaskAnswer } from '../../operations/index.ts';
 import type { ManagerTask } from '../managers/messages.ts';
@@ -35,10 +35,16 @@ export async function carryOutOnMachine(
     case 'already':
       return { outcome: 'done', ...(outcome.facts !== undefined && { facts: outcome.facts }) };
     case 'stale':
-      return undefined;
+      // Without a reason the control plane itself has refused it: whoever has no right says nothing. What the machine says is an answer, and whether it
+      // came from a manager with the right is checked where it is recorded.
+      return outcome.reason === undefined ? undefined : failWith(outcome.reason);
     case 'failed':
-      return { outcome: 'failed', problems: [textOf(outcome.reason)], facts: { reason: outcome.reason } };
+      return failWith(outcome.reason);
   }
+}
+
+function failWith(reason: Reason): MachineTaskResult {
+  return { outcome: 'failed', problems: [textOf(reason)], facts: { reason } };
 }
 
 function isRight({ mayAct, signal }: Right): boolean {

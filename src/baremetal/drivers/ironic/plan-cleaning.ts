@@ -70,6 +70,6 @@ export function claimGone({ node, instance }: NodeFence): Reason {
 }
 
 export function hasOtherInstance({ node, instance }: NodeFence): Reason {
-  const message = `At Ironic node "${node}" is another instance's than "${instance}", or was claimed again since.`;
+  const message = `Ironic has node "${node}" for another than instance "${instance}": leave its disks alone until you know whose they are.`;
   return { code: MACHINE_NOT_OURS, node, instance, message };
 }

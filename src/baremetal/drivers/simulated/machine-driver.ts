@@ -2,6 +2,7 @@
 // waits until the machine is done. A call whose answer was lost is repeated: the machine has carried it out already, or does so now.
 import type { Clock } from '../../../journal/index.ts';
 import {
+  MACHINE_NOT_OURS,
   requireRight,
   type CallOptions,
   type MachineAction,
@@ -85,7 +86,8 @@ export class SimulatedMachines implements MachineDriver {
 
   async #waitUntilDone(call: MachineCall, outcome: MachineOutcome, how: CallOptions): Promise<MachineOutcome> {
     const { clock } = this.#options;
-    if (outcome.kind !== 'applied' && outcome.kind !== 'already') return outcome;
+    if (outcome.kind === 'stale') return notOurs(call);
+    if (outcome.kind === 'failed') return outcome;
     const long = LONG_ACTIONS[call.action];
     const takesMs = Number(outcome.facts?.['takesMs'] ?? 0);
     if (long === undefined) {
@@ -98,10 +100,15 @@ export class SimulatedMachines implements MachineDriver {
       if (state === long.after) return { kind: outcome.kind };
       if (state === 'failed') return { kind: 'failed', reason: { code: long.failed, node: call.node } };
       // Another instance has it meanwhile.
-      if (state !== long.during || instance !== call.instance) return { kind: 'stale' };
+      if (state !== long.during || instance !== call.instance) return notOurs(call);
       how.signal.throwIfAborted();
       await clock.sleep(LOOK_MS, how.signal);
       how.signal.throwIfAborted();
     }
   }
+}
+
+function notOurs({ node, instance }: NodeFence): MachineOutcome {
+  const message = `The machine of node "${node}" does nothing for instance "${instance}": it has another one, or was called under a later epoch.`;
+  return { kind: 'stale', reason: { code: MACHINE_NOT_OURS, node, instance, message } };
 }

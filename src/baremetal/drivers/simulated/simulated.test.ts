@@ -127,7 +127,8 @@ describe('a call to a simulated machine', () => {
       await sleep(1);
       await world.link.act(call('deploy', { instance: 'b', nodeEpoch: 7 }), how);
     };
-    expect(await driver.carryOut(call('deploy'), how)).toEqual({ kind: 'stale' });
+    const reason = { code: 'machine-not-ours', node: 'n1', instance: 'a' };
+    expect(await driver.carryOut(call('deploy'), how)).toMatchObject({ kind: 'stale', reason });
   });
 
   test('a-fault-is-for-its-node-and-its-operation-alone, the-oldest-first', async () => {
