@@ -211,7 +211,7 @@ describe('the simulated inventory', () => {
 });
 
 test('a-claim-that-was-lost-stays-lost, when-it-arrives-again', async () => {
-  const world = await SimulatedWorld.start({ claims: 'asked' });
+  const world = await SimulatedWorld.start({ claims: 'endpoint' });
   const inventory = new SimulatedInventory(world);
   await world.arm({ op: 'claim', outcome: 'failed' });
   expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'lost' });
