@@ -28,6 +28,8 @@ export interface Filter<D extends AnyDoc> {
    * under that name. Else a caller could guess a name and learn what is redacted in the document.
    */
   readonly names?: string;
+  /** What the document has as a caller sees it that does not see everything: else a guess at what is redacted would be confirmed. */
+  readonly redactedValuesOf?: (doc: D, sight: Redactor) => readonly (string | number | boolean | undefined)[];
 }
 
 export interface Listing<K extends string, D extends AnyDoc> {
@@ -149,9 +151,11 @@ function combineFilters<K extends string, D extends AnyDoc>(
   for (const [name, filter] of Object.entries(listing.filters)) {
     const value = call.query[name];
     if (value === undefined) continue;
-    const { names } = filter;
+    const { names, redactedValuesOf } = filter;
     if (names !== undefined && sight?.canSee(names, value as string) === false) return () => false;
-    tests.push((doc, id) => filter.valuesOf(doc, id, fleet).includes(value as string));
+    if (redactedValuesOf !== undefined && sight !== undefined)
+      tests.push((doc) => redactedValuesOf(doc, sight).includes(value as string));
+    else tests.push((doc, id) => filter.valuesOf(doc, id, fleet).includes(value as string));
   }
   const { caller } = call;
   if (isBound(caller))

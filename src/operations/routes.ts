@@ -174,7 +174,11 @@ function listOperations({ operation: representation }: OperationRepresentations)
       state: { schema: Type.Enum(OPERATION_STATES), valuesOf: (doc) => [doc.state] },
       kind: { schema: ID, valuesOf: (doc) => [doc.kind] },
       site: { schema: ID, valuesOf: (doc) => [doc.site] },
-      by: { schema: Type.String({ maxLength: 200 }), valuesOf: (doc) => [doc.by] },
+      by: {
+        schema: Type.String({ maxLength: 200 }),
+        valuesOf: (doc) => [doc.by],
+        redactedValuesOf: (doc, sight) => [sight.redactAuthor(doc.by)],
+      },
     },
     sorts: { createdAtMs: (doc) => doc.createdAtMs, kind: (doc) => doc.kind, state: (doc) => doc.state },
     text: (stored, fleet, sight) => renderWithCounts(representation, stored, { fleet, sight }),
