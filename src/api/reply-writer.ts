@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { ANONYMOUS, type Answer } from '../access/index.ts';
 import type { ForwardedAnswer } from './forward.ts';
+import { composeEntityTag, shortenJournalId } from './input/entity-tag.ts';
 import type { Metrics } from './metrics.ts';
 import type { AuditTrail } from './audit/audit-trail.ts';
 import { PROBLEM_TYPE, type HttpProblem } from './problem.ts';
@@ -25,16 +26,23 @@ export class ReplyWriter {
   readonly #metrics: Metrics;
   readonly #log: Logger;
   readonly #trail: AuditTrail;
+  readonly #journal: string;
 
-  constructor(options: { readonly metrics: Metrics; readonly log: Logger; readonly trail: AuditTrail }) {
+  constructor(options: {
+    readonly metrics: Metrics;
+    readonly log: Logger;
+    readonly trail: AuditTrail;
+    readonly journalId: string;
+  }) {
     this.#metrics = options.metrics;
     this.#log = options.log;
     this.#trail = options.trail;
+    this.#journal = shortenJournalId(options.journalId);
   }
 
   sendAnswer(reply: FastifyReply, answer: Answer, revision: number): FastifyReply {
     const { request } = reply;
-    const etag = answer.etag === undefined ? undefined : `"${answer.etag}"`;
+    const etag = this.#tagOf(answer.etag);
     const isNotModified = etag !== undefined && answer.status === 200 && request.headers['if-none-match'] === etag;
     if (isPlain(answer) && !isNotModified) return this.#sendPlain(reply, answer, { revision, etag });
     void reply
@@ -51,10 +59,14 @@ export class ReplyWriter {
     return this.#send(reply.header('cache-control', 'no-store'), `${text.slice(0, -1)},${secrets}`);
   }
 
+  #tagOf(revision: number | undefined): string | undefined {
+    return revision === undefined ? undefined : composeEntityTag({ revision, journal: this.#journal });
+  }
+
   /** The headers of an answer whose text comes in pieces. False when they are all of it. */
   begin(reply: FastifyReply, { status, type, etag, headers: more }: Answer, revision: number): boolean {
     const { request, raw } = reply;
-    const tag = etag === undefined ? undefined : `"${etag}"`;
+    const tag = this.#tagOf(etag);
     const isNotModified = tag !== undefined && request.headers['if-none-match'] === tag;
     const stamps = {
       'x-request-id': request.id,

@@ -16,7 +16,7 @@ import { NotHolder, type Outcome } from '../journal/index.ts';
 import { bulkForwarder, bulkHandler } from './bulk-handler.ts';
 import { compileCall } from './compile-call.ts';
 import type { Handler, HandlerDependencies, RouteOf } from './handler.ts';
-import { demandNoIfMatch, idempotencyIn, ifMatchIn } from './input/write-headers.ts';
+import { demandNoIfMatch, dropJournalOfIfMatch, idempotencyIn, ifMatchIn } from './input/write-headers.ts';
 import { HttpProblem, noHolderProblem, refusalProblem } from './problem.ts';
 import { releaseSlot } from './reply-writer.ts';
 import { isForwarded } from './request-admission.ts';
@@ -65,11 +65,12 @@ function localHandlerOf(route: Route, serving: HandlerDependencies): Handler {
 
 /** What a server that does not decide does with a route that only the deciding one answers. */
 function remoteHandlerOf(route: Route, serving: HandlerDependencies): Handler | undefined {
-  const { forwarder, replies, signHolder } = serving;
+  const { forwarder, replies, signHolder, world } = serving;
   if (isForwarded(route)) {
     if (route.kind === 'bulk') return bulkForwarder(route, serving);
     return async (request, reply) => {
-      const { method, url, headers, body, id: requestId } = request;
+      const { method, url, body, id: requestId } = request;
+      const headers = dropJournalOfIfMatch(request.headers, world.journal.journalId);
       return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
     };
   }
@@ -177,7 +178,8 @@ function submit(
   { caller, authority }: Call,
   { request, world }: SubmitContext,
 ): ReturnType<typeof world.submit<WriteOutcome>> {
-  const ifMatch = write.target === undefined ? demandNoIfMatch(request) : ifMatchIn(request.headers);
+  const ifMatch =
+    write.target === undefined ? demandNoIfMatch(request) : ifMatchIn(request.headers, world.journal.journalId);
   const idempotency = idempotencyIn(request, world);
   const decide = guardWrite(write, { caller, ifMatch, idempotency, redactorFor: world.redactorFor });
   const { why, operation } = write;

@@ -94,7 +94,7 @@ export function createServer(options: ServerOptions): Server {
   const server = (): string => options.url ?? url ?? 'not listening';
   const { authenticator } = parts;
   const trail = new AuditTrail({ ...options, metrics, server, folder: options.auditFolder, authenticator });
-  const replies = new ReplyWriter({ metrics, log: options.log, trail });
+  const replies = new ReplyWriter({ metrics, log: options.log, trail, journalId: options.journal.journalId });
   const app = newHttpApp({
     ...{ tls: options.tls, limits, replies, connections: parts.connections },
     countClosed: countClosedIn(metrics),

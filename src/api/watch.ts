@@ -11,7 +11,7 @@ import {
   type StreamAnswer,
 } from '../access/index.ts';
 import { suggestion, type Refusal } from '../fleet/index.ts';
-import type { Commit, WatchEvent } from '../journal/index.ts';
+import type { Commit, Position, WatchEvent } from '../journal/index.ts';
 import type { Audience, ChangeRepresentations } from './change-representation.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
 
@@ -46,12 +46,15 @@ export function watchRoute(representations: ChangeRepresentations, workload: Fai
     forProjects: true,
     query: Query,
     answers: {
-      200: { about: 'events `open`, `commit`, `gone`; the event id is the revision', type: 'text/event-stream' },
+      200: {
+        about: 'events `open`, `commit`, `gone`, `diverged`; the event id is the revision and the id of its commit',
+        type: 'text/event-stream',
+      },
     },
     handle: async ({ query, caller, lastEventId }, { journal, redactorFor }) => {
       const kinds = kindsOf(query.kind, representations);
       if (kinds !== undefined && 'code' in kinds) return refusalAnswer(kinds);
-      const after = revisionIn(lastEventId) ?? query.after;
+      const after = positionIn(lastEventId) ?? (query.after === undefined ? undefined : { revision: query.after });
       const { fleet } = journal;
       const audience = { fleet, caller, sight: redactorFor(caller, fleet), kinds };
       return startWatch(journal, { representations, workload, audience }, after);
@@ -75,8 +78,15 @@ export function unknownKind(kind: string, representations: ChangeRepresentations
   return { kind: 'invalid', code: 'unknown-kind', message, field: '/kind' };
 }
 
-function revisionIn(lastEventId: string | undefined): number | undefined {
-  return lastEventId !== undefined && /^\d{1,15}$/.test(lastEventId) ? Number(lastEventId) : undefined;
+/** Revisions begin anew in no journal, but a restored one has other commits under them: an event id names its commit as well. */
+function eventIdOf({ revision, commitId }: Position): string {
+  return commitId === undefined ? String(revision) : `${revision}.${commitId}`;
+}
+
+function positionIn(lastEventId: string | undefined): Position | undefined {
+  const [, revision, commitId] = /^(\d{1,15})(?:\.([\w.-]{1,200}))?$/.exec(lastEventId ?? '') ?? [];
+  if (revision === undefined) return undefined;
+  return { revision: Number(revision), ...(commitId !== undefined && { commitId }) };
 }
 
 interface WatchContext {
@@ -88,28 +98,32 @@ interface WatchContext {
 async function startWatch(
   journal: ReadableJournal,
   showing: WatchContext,
-  wanted: number | undefined,
+  wanted: Position | undefined,
 ): Promise<StreamAnswer | HandlerResult> {
   const { workload, audience } = showing;
-  const after = wanted ?? journal.fleet.revision;
-  if (!(await journal.waitForRevision(after, CATCH_UP_MS)))
-    return refusalAnswer(revisionAhead(after, journal.fleet.revision));
+  if (wanted !== undefined && !(await journal.waitForRevision(wanted.revision, CATCH_UP_MS)))
+    return refusalAnswer(revisionAhead(wanted.revision, journal.fleet.revision));
+  const { position } = journal;
+  const isBehind = wanted !== undefined && wanted.revision < position.revision;
+  if (!isBehind && wanted?.commitId !== undefined && wanted.commitId !== position.commitId)
+    return refusalAnswer(denyOtherJournal(wanted.revision));
+  const after = isBehind ? wanted : position;
   const over = new AbortController();
   const events = journal.watch(after, over.signal, {
     read: (work) => workload.read(audience.caller, work),
     slice: (work) => workload.slice(audience.caller, work),
   });
   // What is gone is answered before the stream begins, as long as nothing has to be waited for.
-  const first = after < journal.fleet.revision ? (await events.next()).value : undefined;
-  if (first?.kind === 'gone') return refusalAnswer(denyCompactedRevision(after, first.oldest));
-  if (first?.kind === 'diverged') return refusalAnswer(revisionAhead(after, journal.fleet.revision));
+  const first = isBehind ? (await events.next()).value : undefined;
+  if (first?.kind === 'gone') return refusalAnswer(denyCompactedRevision(after.revision, first.oldest));
+  if (first?.kind === 'diverged') return refusalAnswer(denyOtherJournal(after.revision));
   const run = async (out: StreamSink): Promise<void> => {
     const stop = (): void => over.abort();
     out.closed.addEventListener('abort', stop, { once: true });
     if (out.closed.aborted) stop();
     const writer = new WatchWriter(out, showing);
     await out.send(
-      `retry: 1000\nid: ${after}\nevent: open\ndata: {"revision":${after},"head":${journal.fleet.revision}}\n\n`,
+      `retry: 1000\nid: ${eventIdOf(after)}\nevent: open\ndata: ${JSON.stringify({ revision: after.revision, head: journal.fleet.revision, journal: journal.journalId })}\n\n`,
     );
     if (first === undefined || (await writer.write(first))) {
       for await (const event of events) if (!(await writer.write(event))) break;
@@ -148,7 +162,7 @@ class WatchWriter {
     let text = '';
     let sentRevision: number | undefined;
     for (const commit of commits) {
-      let separator = `id: ${commit.revision}\nevent: commit\ndata: `;
+      let separator = `id: ${eventIdOf({ revision: commit.revision, commitId: commit.id })}\nevent: commit\ndata: `;
       for (const part of representations.commitPieces(commit, audience)) {
         text += separator + part;
         separator = '';
@@ -159,9 +173,10 @@ class WatchWriter {
       }
       if (separator === '') text += '\n\n';
     }
-    const last = commits.at(-1)?.revision;
+    const last = commits.at(-1);
     // An id without data moves the client's place on past what it may not see, and shows it nothing.
-    if (last !== undefined && last !== sentRevision) text += `id: ${last}\n\n`;
+    if (last !== undefined && last.revision !== sentRevision)
+      text += `id: ${eventIdOf({ revision: last.revision, commitId: last.id })}\n\n`;
     if (text !== '') yield text;
   }
 
@@ -179,6 +194,11 @@ function denyCompactedRevision(after: number, oldest: number): Refusal {
 function revisionAhead(after: number, revision: number): Refusal {
   const message = `The journal has not reached revision ${after}: it is at ${revision}, perhaps restored from an older state. List the resources anew and watch from the revision of that answer.`;
   return { kind: 'conflict', code: 'revision-ahead', message, field: '/after', facts: { revision } };
+}
+
+function denyOtherJournal(revision: number): Refusal {
+  const message = `Revision ${revision} is another commit in this journal than the one that was watched: it was restored from a backup, or a database that lagged behind took over. List the resources anew and watch from the revision of that answer.`;
+  return { kind: 'conflict', code: 'journal-diverged', message, field: '/after', facts: { revision } };
 }
 
 function isSmall(commits: readonly Commit[]): boolean {

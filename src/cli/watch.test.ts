@@ -44,6 +44,12 @@ test('what-was-not-shown-because-of-a-filter-counts-for-the-place-and-not-for-th
   expect(err).toBe('0 commits so far, at revision 500 of 900\n');
 });
 
+test('an-id-that-names-its-commit-counts-by-its-revision', async () => {
+  const open = 'id: 0\nevent: open\ndata: {"revision":0,"head":900}\n\n';
+  const { err } = await watch(open, 'id: 500.c-1\n\n', ...[901, 902, 903, 904, 905, 906].map(commit));
+  expect(err).toBe('0 commits so far, at revision 500 of 900\n');
+});
+
 test('a-server-that-does-not-say-how-much-there-is-gets-no-progress', async () => {
   const open = 'id: 0\nevent: open\ndata: {"revision":0}\n\n';
   expect((await watch(open, ...COMMITS)).err).toBe('');

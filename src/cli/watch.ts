@@ -91,12 +91,7 @@ export class WatchFollower {
   /** True when the limit is reached. */
   async #show({ event, data, id }: ServerSentEvent): Promise<boolean> {
     this.#lastId = id ?? this.#lastId;
-    if (event === 'gone' || event === 'diverged') {
-      throw new Failure(
-        EXIT.refused,
-        'The changes after the last one shown are no longer kept. Start again without --after.',
-      );
-    }
+    if (event === 'gone' || event === 'diverged') throw new Failure(EXIT.refused, LOST_PLACES[event]);
     if (event === 'open') this.#head = headIn(data) ?? this.#head;
     if (event === 'commit') await this.#write(data);
     this.#reportCatchUp();
@@ -105,7 +100,7 @@ export class WatchFollower {
 
   /** What comes as it happens is no progress towards anything. */
   #reportCatchUp(): void {
-    const revision = Number(this.#lastId ?? this.#head);
+    const revision = this.#lastId === undefined ? this.#head : revisionIn(this.#lastId);
     if (revision >= this.#head) return;
     this.#progress.report(() => `${this.#shown} commits so far, at revision ${revision} of ${this.#head}`);
   }
@@ -118,6 +113,18 @@ export class WatchFollower {
     } else await this.#session.writeEvent(commit);
     this.#shown += 1;
   }
+}
+
+/** Why the watch cannot go on from the last commit that was shown. */
+const LOST_PLACES = {
+  gone: 'The changes after the last one shown are no longer kept. Start again without --after.',
+  diverged:
+    'The journal is not the one that was watched: it was restored from a backup, or a database that lagged behind took over. What was shown last may not have happened in it. List the resources anew, and start again without --after.',
+} as const;
+
+/** An event id is a revision and the id of its commit. */
+function revisionIn(eventId: string): number {
+  return Number.parseInt(eventId, 10);
 }
 
 function headIn(data: string): number | undefined {

@@ -137,7 +137,7 @@ describe('a group that fails', () => {
     const stop = new AbortController();
     journal.onCommit(({ commit }) => shown.push(`commit ${commit.revision}`));
     const watching = (async () => {
-      for await (const event of journal.watch(0, stop.signal)) shown.push(`watch ${event.kind}`);
+      for await (const event of journal.watch({ revision: 0 }, stop.signal)) shown.push(`watch ${event.kind}`);
     })();
     const release = store.hold();
     const answered = journal.submit(write('a')).then(() => shown.push('answer'));

@@ -36,7 +36,7 @@ describe('a store that is not the journal that was followed', () => {
     const disk = new MemoryDisk({ journalId: 'test', nowMs: () => 0 });
     const journal = journalOn(store);
     await journal.open();
-    const watch = journal.watch(3, new AbortController().signal);
+    const watch = journal.watch({ revision: 3 }, new AbortController().signal);
     const next = watch.next();
     const promoted = new MemoryStore(disk);
     await writeNotes(promoted, 'standby', howMany);

@@ -277,7 +277,7 @@ describe('watch', () => {
     await restarted.open();
     for (const watched of [journal, restarted]) {
       for (let after = 0; after < 6; after += 1) {
-        const watching = revisionsFrom(watched.watch(after, new AbortController().signal), 6);
+        const watching = revisionsFrom(watched.watch({ revision: after }, new AbortController().signal), 6);
         await expect(watching).resolves.toEqual(upTo(after + 1, 6));
       }
     }
@@ -286,14 +286,14 @@ describe('watch', () => {
   it('goes on with new commits', async () => {
     const { journal } = await makeRig();
     await journal.submit(count('a'));
-    const watching = revisionsFrom(journal.watch(0, new AbortController().signal), 4);
+    const watching = revisionsFrom(journal.watch({ revision: 0 }, new AbortController().signal), 4);
     for (let at = 0; at < 3; at += 1) await journal.submit(count('a'));
     await expect(watching).resolves.toEqual([1, 2, 3, 4]);
   });
 
   it('of a slow reader misses nothing when the memory no longer reaches back', async () => {
     const { journal } = await makeRig();
-    const watch = journal.watch(0, new AbortController().signal);
+    const watch = journal.watch({ revision: 0 }, new AbortController().signal);
     await Promise.all(Array.from({ length: 10_000 }, () => journal.submit(count('a'))));
     await expect(revisionsFrom(watch, 10_000)).resolves.toEqual(upTo(1, 10_000));
   });
@@ -304,21 +304,21 @@ describe('watch', () => {
     await store.compact(clock.now + 1, 3);
     const restarted = journalOn(store);
     await restarted.open();
-    const watch = restarted.watch(1, new AbortController().signal);
+    const watch = restarted.watch({ revision: 1 }, new AbortController().signal);
     await expect(watch.next()).resolves.toEqual({ done: false, value: { kind: 'gone', oldest: 4 } });
     await expect(watch.next()).resolves.toMatchObject({ done: true });
   });
 
   it('from a revision that does not exist says that it is of another journal', async () => {
     const { journal } = await makeRig();
-    const watch = journal.watch(7, new AbortController().signal);
+    const watch = journal.watch({ revision: 7 }, new AbortController().signal);
     await expect(watch.next()).resolves.toEqual({ done: false, value: { kind: 'diverged' } });
   });
 
   it('ends when it is stopped', async () => {
     const { journal } = await makeRig();
     const stop = new AbortController();
-    const watch = journal.watch(0, stop.signal);
+    const watch = journal.watch({ revision: 0 }, stop.signal);
     const next = watch.next();
     stop.abort();
     await expect(next).resolves.toMatchObject({ done: true });

@@ -329,7 +329,7 @@ export class Journal {
   }
 
   /** Durable commits after a revision, and then every new one, until `signal` is aborted. */
-  watch(after: number, signal: AbortSignal, scheduling?: WatchScheduling): AsyncGenerator<WatchEvent, void> {
+  watch(after: Position, signal: AbortSignal, scheduling?: WatchScheduling): AsyncGenerator<WatchEvent, void> {
     return watchFrom({ fleet: this.fleet, store: this.store, tail: this.#tail, scheduling }, after, signal);
   }
 

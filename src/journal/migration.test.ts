@@ -31,7 +31,7 @@ function world(): { store: MemoryStore; newJournal: () => Journal } {
 
 async function firstWatched(journal: Journal, after: number): Promise<unknown> {
   const over = new AbortController();
-  for await (const event of journal.watch(after, over.signal)) {
+  for await (const event of journal.watch({ revision: after }, over.signal)) {
     over.abort();
     return event.kind === 'commits'
       ? event.commits.flatMap(({ changes }) => changes.map(({ doc }) => doc))

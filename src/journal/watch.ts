@@ -2,7 +2,7 @@
 import type { Fleet } from '../fleet/index.ts';
 import { StoreDamaged } from './damage.ts';
 import type { Commit } from './request.ts';
-import type { Store } from './store.ts';
+import type { Position, Store } from './store.ts';
 import type { Tail } from './tail.ts';
 import { toCommit } from './document-text.ts';
 
@@ -34,12 +34,17 @@ interface WatchSource {
 
 export async function* watchFrom(
   watched: WatchSource,
-  after: number,
+  after: Position,
   signal: AbortSignal,
 ): AsyncGenerator<WatchEvent, void> {
   const { fleet, tail } = watched;
   const { generation } = tail;
-  for (let at = after; !signal.aborted;) {
+  const last = await refusePosition(watched, after);
+  if (last !== undefined) {
+    yield last;
+    return;
+  }
+  for (let at = after.revision; !signal.aborted;) {
     if (at > fleet.revision || tail.generation !== generation) {
       yield { kind: 'diverged' };
       return;
@@ -54,6 +59,18 @@ export async function* watchFrom(
     if (event.kind !== 'commits') return;
     at = event.commits.at(-1)?.revision ?? at;
   }
+}
+
+/** What was seen last has to be in this journal still: after a restore another commit may have its revision. */
+async function refusePosition(
+  { store, scheduling = AT_ONCE }: WatchSource,
+  after: Position,
+): Promise<WatchEvent | undefined> {
+  if (after.commitId === undefined) return undefined;
+  const answer = await scheduling.read(() => store.read(after, 1));
+  if (answer.kind === 'damaged') throw new StoreDamaged([answer.damage]);
+  if (answer.kind === 'commits') return undefined;
+  return answer.kind === 'gone' ? answer : { kind: 'diverged' };
 }
 
 async function commitsAfter(

@@ -78,7 +78,7 @@ async function damageOf(path: string): Promise<unknown> {
 
 async function watched(journal: Journal, after: number): Promise<[string, string, AnyDoc | null][]> {
   const over = new AbortController();
-  for await (const event of journal.watch(after, over.signal)) {
+  for await (const event of journal.watch({ revision: after }, over.signal)) {
     over.abort();
     if (event.kind !== 'commits') throw new Error(event.kind);
     return event.commits.flatMap(({ changes }) =>

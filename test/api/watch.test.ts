@@ -39,7 +39,7 @@ async function readEvents(reader: Reader): Promise<WatchEvents> {
   const event = await reader.next();
   expect(event.event).toBe('commit');
   const commit = JSON.parse(event.data) as WatchEvents;
-  expect(event.id).toBe(String(commit.revision));
+  expect(event.id).toMatch(new RegExp(`^${commit.revision}\\.c-`));
   return commit;
 }
 
@@ -48,7 +48,7 @@ describe('GET /api/v1/watch', () => {
     const from = world.journal.fleet.revision;
     for (let at = 0; at < 30; at += 1) await world.commit(hostChange(`w-${at}`));
     const reader = await watch(`?after=${from}`);
-    const data = JSON.stringify({ revision: from, head: from + 30 });
+    const data = JSON.stringify({ revision: from, head: from + 30, journal: world.journal.journalId });
     expect(await reader.next()).toMatchObject({ event: 'open', id: String(from), data });
     for (let at = 30; at < 60; at += 1) await world.commit(hostChange(`w-${at}`));
     const ids: string[] = [];
@@ -80,7 +80,7 @@ describe('GET /api/v1/watch', () => {
     const reader = await watch('?kind=site,operation');
     await reader.next();
     const skipped = await world.commit(hostChange('unseen'));
-    await expect.poll(() => reader.lastId()).toBe(String(skipped));
+    await expect.poll(() => reader.lastId()).toMatch(`${skipped}.c-`);
     await world.call(admin, { method: 'POST', url: '/api/v1/sites', payload: { name: 'east' } });
     expect(await readEvents(reader)).toMatchObject({ changes: [{ kind: 'site', id: 'east' }] });
     expect(reader.raw()).not.toContain('unseen');
@@ -107,6 +107,21 @@ describe('GET /api/v1/watch', () => {
     const history = await other.call(viewer, { url: '/api/v1/history?before=9' });
     expect(history.json()).toMatchObject({ status: 410, oldest: 9 });
     await other.close();
+  });
+
+  test.each([
+    ['before the newest commit', 1],
+    ['at the newest commit', 0],
+  ])('never: goes on after a commit that the journal has not, %s', async (_where, behind) => {
+    const seen = await world.commit(hostChange('seen'));
+    for (let at = 0; at < behind; at += 1) await world.commit(hostChange('newer'));
+    const reader = await watch('', viewer, { 'last-event-id': `${seen}.c-of-another-journal` });
+    expect(reader.status).toBe(409);
+    expect(JSON.parse(await reader.body())).toMatchObject({ code: 'journal-diverged', revision: seen });
+    // Without the commit, as an older client names it, a revision is taken as it is.
+    const old = await watch('', viewer, { 'last-event-id': String(seen) });
+    expect(old.status).toBe(200);
+    old.close();
   });
 
   test('a revision that is not reached is refused, not waited for without end', async () => {

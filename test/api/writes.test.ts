@@ -25,7 +25,10 @@ describe('a write', () => {
     const answer = await post('/api/v1/hosts/central-0/disable', { reason: 'new memory' });
     expect(answer.statusCode).toBe(200);
     const revision = world.journal.fleet.get(HOST, 'central-0' as HostId)?.revision;
-    expect(answer.headers).toMatchObject({ 'muster-revision': String(revision), etag: `"${revision}"` });
+    expect(answer.headers).toMatchObject({
+      'muster-revision': String(revision),
+      etag: expect.stringMatching(`^"${revision}-[0-9a-f]{8}"$`) as string,
+    });
     expect(answer.headers['x-request-id']).toMatch(/^rq-/);
     expect(answer.json()).toMatchObject({
       id: 'central-0',
@@ -71,7 +74,16 @@ describe('If-Match', () => {
     expect(world.journal.fleet.revision).toBe(before);
   });
 
-  test.each(['42', 'W/"1"', '"x"'])('that is not an ETag is refused: %s', async (header) => {
+  test('never: the ETag of another journal lets a write through, though the revision is the same', async () => {
+    const url = '/api/v1/hosts/central-2/disable';
+    const read = await world.call(admin, { url: '/api/v1/hosts/central-2' });
+    const [, revision = ''] = /^"(\d+)-/.exec(String(read.headers['etag'])) ?? [];
+    const refused = await post(url, { reason: 'one' }, { 'if-match': `"${revision}-00000000"` });
+    expect(refused.json()).toMatchObject({ status: 412, code: 'revision-mismatch' });
+    expect((await post(url, { reason: 'one' }, { 'if-match': `"${revision}"` })).statusCode).toBe(200);
+  });
+
+  test.each(['42', 'W/"1"', '"x"', '"1-x"'])('that is not an ETag is refused: %s', async (header) => {
     const answer = await post('/api/v1/hosts/central-1/enable', {}, { 'if-match': header });
     expect(answer.statusCode).toBe(400);
     expect(answer.json()).toMatchObject({ code: 'malformed-header' });

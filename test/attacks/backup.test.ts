@@ -9,6 +9,7 @@ import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/jour
 import type { Store } from '../../src/journal/store.ts';
 import { KEY_FILE, newKeys, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
+import { openStream, type Reader } from '../api/sse.ts';
 import { newFolder, run, start, startServer } from '../cli/muster.ts';
 import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
 
@@ -240,6 +241,36 @@ test('online, with the commands: the restored server has the fleet and takes the
   const again = await startServer(other);
   const sites = await again.json('sites', 'list', '--token-file', join(data, 'admin-token'));
   expect(sites).toEqual(before);
+  await again.stop();
+});
+
+test('a watcher that comes back after a restore is refused: its last revision is another commit now', async () => {
+  const data = join(newFolder(), 'data');
+  const server = await startServer(data);
+  await server.said(/recorded which keys/);
+  const file = join(newFolder(), 'fleet.gz');
+  await server.json('backup', file);
+  const authorization = `Bearer ${readFileSync(join(data, 'admin-token'), 'utf8').trim()}`;
+  const watched = await openStream(`${server.url}/api/v1/watch`, { authorization });
+  const kept = (await watched.next()).id ?? '';
+  for (const name of ['lost-1', 'lost-2', 'lost-3']) await server.json('sites', 'create', name);
+  for (let nth = 0; nth < 3; nth += 1) await watched.next();
+  const seen = watched.lastId() ?? '';
+  await server.stop();
+  const other = join(newFolder(), 'data');
+  await run(['restore', file, '--data', other]);
+  copyFileSync(join(data, KEY_FILE), join(other, KEY_FILE));
+  const again = await startServer(other);
+  for (let nth = 0; nth < 6; nth += 1)
+    await again.json('sites', 'create', `new-${nth}`, '--token-file', join(data, 'admin-token'));
+  const comeBack = (id: string): Promise<Reader> =>
+    openStream(`${again.url}/api/v1/watch`, { authorization, 'last-event-id': id });
+  const refused = await comeBack(seen);
+  expect([refused.status, JSON.parse(await refused.body())]).toMatchObject([409, { code: 'journal-diverged' }]);
+  // What was in the backup is in the restored journal too: from there on nothing is missed.
+  const resumed = await comeBack(kept);
+  expect(resumed.status).toBe(200);
+  resumed.close();
   await again.stop();
 });
 

@@ -65,7 +65,7 @@ test('a HEAD has the headers and costs no look at the hosts', async () => {
   }) as typeof fleet.all;
   const answer = await ask('/restconf/data', 'HEAD');
   expect([answer.status, await answer.text(), looks]).toEqual([200, '', 0]);
-  expect(answer.headers.get('etag')).toBe(`"${fleet.revision}"`);
+  expect(answer.headers.get('etag')).toMatch(new RegExp(`^"${fleet.revision}-`));
   expect(answer.headers.get('content-type')).toBe('application/yang-data+json; charset=utf-8');
   const same = { ...headersOf(viewer), 'if-none-match': answer.headers.get('etag') ?? '' };
   expect((await fetch(`${url}/restconf/data`, { headers: same })).status).toBe(304);

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { WriteGuard, RouteContext } from '../../access/index.ts';
 import { callerOf } from '../request-admission.ts';
+import { composeEntityTag, parseEntityTag, shortenJournalId, type EntityTag } from './entity-tag.ts';
 import { canonicalJson } from './json-body.ts';
 import { HttpProblem } from '../problem.ts';
 
@@ -37,17 +38,35 @@ export function idempotencyIn(request: FastifyRequest, { hash, clock }: RouteCon
   };
 }
 
-export function ifMatchIn(headers: IncomingHttpHeaders): number | undefined {
+export function ifMatchIn(headers: IncomingHttpHeaders, journalId: string): number | undefined {
+  const tag = entityTagIn(headers);
+  if (tag?.journal !== undefined && tag.journal !== shortenJournalId(journalId)) throw ofOtherJournal();
+  return tag?.revision;
+}
+
+/** All servers of a journal agree on it: it is checked here, since a holder of the version before knows revisions alone. */
+export function dropJournalOfIfMatch(headers: IncomingHttpHeaders, journalId: string): IncomingHttpHeaders {
+  const revision = ifMatchIn(headers, journalId);
+  return revision === undefined ? headers : { ...headers, 'if-match': composeEntityTag({ revision }) };
+}
+
+function entityTagIn(headers: IncomingHttpHeaders): EntityTag | undefined {
   const text = headers['if-match'];
   if (text === undefined || text === '*') return undefined;
-  const revision = /^"(\d{1,15})"$/.exec(text)?.[1];
-  if (revision === undefined) throw badHeader('If-Match must be the ETag of an answer, such as "42" in double quotes.');
-  return Number(revision);
+  const tag = parseEntityTag(text);
+  if (tag === undefined) throw badHeader('If-Match must be the ETag of an answer, such as "42" in double quotes.');
+  return tag;
+}
+
+function ofOtherJournal(): HttpProblem {
+  const detail =
+    'If-Match names a revision of another journal: this one was restored from a backup. Read the resource again and decide anew.';
+  return new HttpProblem({ status: 412, code: 'revision-mismatch', detail });
 }
 
 /** Of a request that changes no single resource. */
 export function demandNoIfMatch({ headers }: FastifyRequest): undefined {
-  if (ifMatchIn(headers) === undefined) return;
+  if (entityTagIn(headers) === undefined) return;
   const detail = 'If-Match means nothing here: this request does not change one resource. Leave it out.';
   throw new HttpProblem({ status: 400, code: 'if-match-not-supported', detail });
 }
