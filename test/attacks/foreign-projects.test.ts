@@ -151,7 +151,7 @@ async function textOf(secret: string, url: string, route: Route): Promise<string
   const answer = await prepared.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
   if (answer.statusCode !== 200) return '';
   let text = '';
-  const last = `id: ${prepared.world.journal.fleet.revision}\n`;
+  const last = `id: ${prepared.world.journal.fleet.revision}.`;
   for await (const chunk of answer.stream()) {
     text += String(chunk);
     if (text.includes(last)) break;

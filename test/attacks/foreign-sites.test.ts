@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
 import { keyOf, prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { FAR_IP, HIDDEN_SITE, MARKER, plantMarkers, TRACES } from './foreign-fleet.ts';
-import { recordAsAgent } from './machine-work.ts';
+import { beginAsAgent, recordAsAgent } from './machine-work.ts';
 
 let prepared: PreparedServer;
 const secrets = new Map<string, string>();
@@ -46,7 +46,7 @@ async function textOf(secret: string, url: string, route: Route): Promise<string
   const answer = await prepared.world.call(secret, { url: `${url}?after=0`, payloadAsStream: true });
   if (answer.statusCode !== 200) return '';
   let text = '';
-  const last = `id: ${prepared.world.journal.fleet.revision}\n`;
+  const last = `id: ${prepared.world.journal.fleet.revision}.`;
   for await (const chunk of answer.stream()) {
     text += String(chunk);
     if (text.includes(last)) break;
@@ -91,6 +91,18 @@ describe('never: a caller of one site sees another', () => {
       leaks.push(...tracesIn(body).map((trace) => `${url} tells ${trace}: ${around(body, trace)}`));
     }
     expect(leaks).toEqual([]);
+  });
+
+  test('by a filter that names an author who is hidden', async () => {
+    await beginAsAgent(prepared.world, `${MARKER}-host-1`);
+    const list = async (secret: string | undefined, by: string): Promise<number> => {
+      const url = `/api/v1/operations?by=${encodeURIComponent(by)}`;
+      return (await prepared.world.call(secret, { url })).json<{ items: unknown[] }>().items.length;
+    };
+    const author = `agent/${MARKER}-host-1`;
+    expect(await list(prepared.secrets.get('admin'), author)).toBe(1);
+    expect(await list(secrets.get('operator'), author)).toBe(0);
+    expect(await list(secrets.get('operator'), 'agent/(hidden)')).toBe(1);
   });
 
   test('by any preview', async () => {

@@ -50,6 +50,16 @@ export async function drainInstance(world: ApiTestServer, { host, instance, site
   });
 }
 
+/** An operation of a caller's site that an agent of another has begun. */
+export async function beginAsAgent(world: ApiTestServer, host: string): Promise<void> {
+  await world.commit(
+    ...newOperation({
+      ...{ id: idOf(OPERATION, 'op-of-agent'), kind: 'instance-build', title: 'build vm-1', by: agentName(host) },
+      ...{ site: 'central', nowMs: 1, deadlineMs: 10 ** 12, items: [] },
+    }),
+  );
+}
+
 /** What agents of a host write to instances and ports: they are the author of the commit and of the documents. */
 export async function recordAsAgent(
   world: ApiTestServer,

@@ -1,5 +1,7 @@
 // The long poll of a manager at the server.
 import { expect, test } from 'vitest';
+import { TOKEN } from '../../access/index.ts';
+import { idOf, put } from '../../fleet/index.ts';
 import { ManagedPlane } from './managed-plane-fixture.ts';
 import { startManager } from './test-manager-fixture.ts';
 
@@ -32,4 +34,38 @@ test('a poll that its manager has abandoned ends with the next one, and neither 
   await plane.clock.pass(25_000);
   await Promise.all(polls);
   expect(looks).toBeLessThan(LOOKS_MAX);
+});
+
+test.each([
+  ['revoked', 1000],
+  ['expires', 5000],
+] as const)('never: a poll outlives its token: %s', async (how, afterMs) => {
+  const plane = new ManagedPlane();
+  await plane.start('s1');
+  const manager = startManager(plane, 'm1');
+  await plane.clock.until('it may act', () => manager.program.mayAct);
+  const { holder, leaseEpoch } = plane.manager('m1');
+  const startMs = plane.clock.nowMs();
+  const id = idOf(TOKEN, 't1');
+  const token = {
+    name: 'm1',
+    role: 'manager',
+    manager: 'm1',
+    hash: 'a'.repeat(64),
+    createdAtMs: 0,
+    createdBy: 'test',
+  } as const;
+  await plane.commit(put(TOKEN, id, { ...token, ...(how === 'expires' && { expiresAtMs: startMs + afterMs }) }));
+  let endedAtMs = Infinity;
+  const options = { closing: new AbortController().signal, hash: () => 'same', token: id };
+  // Its program does not poll meanwhile: nothing else ends the wait.
+  manager.kill();
+  const poll = plane.holder.gateway
+    .tasks('m1', { holder, leaseEpoch, digest: 'same' }, options)
+    .then(() => (endedAtMs = plane.clock.nowMs()));
+  await plane.clock.pass(1000);
+  if (how === 'revoked') await plane.commit(put(TOKEN, id, { ...token, revoked: { atMs: startMs, by: 'admin' } }));
+  await plane.clock.until('it has ended', () => endedAtMs < Infinity);
+  await poll;
+  expect(endedAtMs - startMs).toBeLessThanOrEqual(afterMs + 100);
 });

@@ -12,6 +12,7 @@ import {
   type Outcome,
   type Request,
 } from '../../journal/index.ts';
+import { findTroubleOf, TOKEN, type TokenId } from '../../access/index.ts';
 import { ITEM, type Item, type OperationKind } from '../../operations/index.ts';
 import { MANAGER, managerLease, NODE, type Node } from '../model.ts';
 import { acquireNodes } from './acquire.ts';
@@ -197,10 +198,16 @@ export class ManagerGateway {
   async tasks(
     manager: string,
     query: TasksQuery,
-    how: { readonly hash: (text: string) => string; readonly closing: AbortSignal },
+    how: {
+      readonly hash: (text: string) => string;
+      readonly closing: AbortSignal;
+      /** The wait ends with it; whoever answers the caller refuses it then. */
+      readonly token?: TokenId | undefined;
+    },
   ): Promise<GatewayReply<TasksResponse>> {
     const { journal, clock, leases } = this.#options;
-    const untilMs = clock.nowMs() + Math.min(query.waitMs ?? TASKS_WAIT_MAX_MS, TASKS_WAIT_MAX_MS);
+    const waitMs = Math.min(query.waitMs ?? TASKS_WAIT_MAX_MS, TASKS_WAIT_MAX_MS);
+    const untilMs = Math.min(clock.nowMs() + waitMs, tokenExpiryMs(journal.fleet, how.token));
     const apartMs = (this.#answeredAtMs.get(manager) ?? -TASKS_APART_MS) + TASKS_APART_MS - clock.nowMs();
     if (apartMs > 0) await clock.sleep(apartMs, how.closing);
     for (;;) {
@@ -214,7 +221,8 @@ export class ManagerGateway {
         return { kind: 'answer', answer: found };
       }
       const leftMs = untilMs - clock.nowMs();
-      if (leftMs <= 0 || how.closing.aborted) return { kind: 'answer', answer: { kind: 'unchanged' } };
+      if (leftMs <= 0 || how.closing.aborted || hasTokenEnded(fleet, how.token, clock.nowMs()))
+        return { kind: 'answer', answer: { kind: 'unchanged' } };
       const woken = await this.#wait(manager, leftMs, how.closing);
       // Its caller has given it up. Were it to go on waiting, each of the two would end the wait of the other for ever.
       if (woken === SUPERSEDED) return { kind: 'answer', answer: { kind: 'unchanged' } };
@@ -256,7 +264,7 @@ export class ManagerGateway {
     if (this.#waiting.size === 0) return;
     const { fleet } = this.#options.journal;
     for (const { kind, before, after } of applied) {
-      if (kind === MANAGER.name) this.wakeAll();
+      if (kind === MANAGER.name || kind === TOKEN.name) this.wakeAll();
       else if (kind === NODE.name)
         for (const side of [before, after]) this.#wake((side?.doc as Node | undefined)?.manager);
       else if (kind === ITEM.name) {
@@ -284,6 +292,14 @@ export class ManagerGateway {
  */
 function nameOffer(fleet: FleetReader, { nodes: [first] }: Offer): string | undefined {
   return first === undefined ? undefined : `${first} ${fleet.get(NODE, idOf(NODE, first))?.doc.epoch}`;
+}
+
+function tokenExpiryMs(fleet: FleetReader, token: TokenId | undefined): number {
+  return (token === undefined ? undefined : fleet.get(TOKEN, token)?.doc.expiresAtMs) ?? Infinity;
+}
+
+function hasTokenEnded(fleet: FleetReader, token: TokenId | undefined, nowMs: number): boolean {
+  return token !== undefined && findTroubleOf(fleet, token, nowMs) !== undefined;
 }
 
 function refuseCall(refusal: Refusal): { readonly kind: 'refused'; readonly refusal: Refusal } {

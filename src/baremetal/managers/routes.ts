@@ -148,8 +148,8 @@ function tasksRoute(gateway: ManagerGateway): Route {
     about: "Get a manager's tasks as soon as they differ from those with this digest; long poll",
     query: TASKS_QUERY,
     answers: { 200: { about: 'the tasks, or `unchanged` after the wait', schema: TASKS_RESPONSE } },
-    handle: async ({ params, query }, { hash, closing }) =>
-      toAnswer(await gateway.tasks(managerId(params.manager), query, { hash, closing })),
+    handle: async ({ params, query, caller: { token } }, { hash, closing }) =>
+      toAnswer(await gateway.tasks(managerId(params.manager), query, { hash, closing, token })),
   });
 }
 
