@@ -100,8 +100,9 @@ export class Twin {
   async drain(command: (node: string) => Promise<void>): Promise<number> {
     const [from = '', to = ''] = this.#from === 0 ? this.nodes.names : this.nodes.names.toReversed();
     this.#from = 1 - this.#from;
-    await this.#client.patch(`/api/v1/nodes/${to}`, { spec: { unschedulable: null } });
+    // Those that are not placed yet would come to the other node.
     const ready = await untilReady(this.#client, this.#namespace, this.#wanted.pods);
+    await this.#client.patch(`/api/v1/nodes/${to}`, { spec: { unschedulable: null } });
     if (ready.some(({ spec }) => spec.nodeName !== from)) throw new Error(`not all pods are on ${from}`);
     const beganMs = performance.now();
     await command(from);

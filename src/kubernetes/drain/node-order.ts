@@ -35,6 +35,8 @@ export interface NodeProgress {
   /** Pods that have to leave and are there still. */
   readonly left: number;
   readonly terminating: number;
+  /** Evictions that were accepted in this very pass. */
+  readonly accepted: number;
   readonly blockers: readonly Blocker[];
   readonly moreBlockers: number;
   /** Whether one of the blockers is of those that no waiting cures, named or not. */

@@ -8,21 +8,18 @@ import {
   type CallOptions,
   type ClusterApi,
   type ClusterNode,
-  type EvictionAnswer,
   type NodeMarks,
 } from '../cluster-api/cluster-api.ts';
 import { BLOCKERS_MAX, type Blocker } from '../model.ts';
+import { evictPlanned, NOTHING_EVICTED } from './evictions-driver.ts';
 import { toActionOutcome, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
-import { blockersOf, countLeft, planDrain, type DrainPlan, type PlannedPod } from './plan.ts';
+import { blockersOf, countLeft, planDrain, type DrainPlan } from './plan.ts';
 
 /** The APIs of the clusters that are registered. */
 export interface ClusterApis {
   /** Undefined when there is no such cluster; a reason when this server cannot get at its credentials. */
   apiOf(cluster: string): ClusterApi | { readonly reason: Reason } | undefined;
 }
-
-/** Evictions that are asked for at the same time: an API server refuses callers that come with hundreds. */
-const EVICTIONS_AT_ONCE = 10;
 
 export class NodesDriver implements Driver {
   readonly maxConcurrent = 32;
@@ -168,55 +165,12 @@ function isPermanent({ reason }: Blocker): boolean {
   return reason !== 'budget';
 }
 
-interface Evictions {
-  readonly accepted: number;
-  readonly refused: readonly Blocker[];
-}
-
-const NOTHING_EVICTED: Evictions = { accepted: 0, refused: [] };
-
-async function evictPlanned(api: ClusterApi, { node, pods }: DrainPlan, how: CallOptions): Promise<Evictions> {
-  const refused: Blocker[] = [];
-  let accepted = 0;
-  const due = pods.filter(({ fate }) => fate.kind === 'evict');
-  const evictNext = async (): Promise<void> => {
-    for (let next = due.shift(); next !== undefined; next = due.shift()) {
-      how.signal.throwIfAborted();
-      const blocker = blockerOf(node, next, await evictPod(api, next, how));
-      if (blocker === undefined) accepted += 1;
-      else refused.push(blocker);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(EVICTIONS_AT_ONCE, due.length) }, evictNext));
-  return { accepted, refused };
-}
-
-async function evictPod(api: ClusterApi, { pod, fate }: PlannedPod, how: CallOptions): Promise<EvictionAnswer> {
-  const { namespace, name, uid } = pod;
-  const graceSeconds = fate.kind === 'evict' ? fate.graceSeconds : undefined;
-  return api.evict({ namespace, name, uid, ...(graceSeconds !== undefined && { graceSeconds }) }, how);
-}
-
-function blockerOf(node: string, { pod }: PlannedPod, answer: EvictionAnswer): Blocker | undefined {
-  const { namespace, name } = pod;
-  switch (answer.kind) {
-    case 'budget':
-      return {
-        ...{ node, namespace, pod: name, reason: 'budget' },
-        ...(answer.budget !== undefined && { budget: answer.budget }),
-      };
-    case 'two-budgets':
-      return { node, namespace, pod: name, reason: 'two-budgets' };
-    default:
-      return undefined;
-  }
-}
-
 /** As things stand after the evictions: what was accepted is on its way out. */
 function summarizeProgress(plan: DrainPlan, blockers: readonly Blocker[], accepted: number): NodeProgress {
   return {
     left: countLeft(plan),
     terminating: plan.pods.filter(({ fate }) => fate.kind === 'terminating').length + accepted,
+    accepted,
     blockers: blockers.slice(0, BLOCKERS_MAX),
     moreBlockers: Math.max(0, blockers.length - BLOCKERS_MAX),
     isBlockedForGood: blockers.some(isPermanent),

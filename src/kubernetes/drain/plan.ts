@@ -8,7 +8,13 @@ import { budgetsOf } from './selector.ts';
 export type StayReason = 'daemon' | 'mirror' | 'finished';
 
 export type PodFate =
-  | { readonly kind: 'evict'; readonly graceSeconds?: number; readonly losesEmptyDir: boolean }
+  | {
+      readonly kind: 'evict';
+      readonly graceSeconds?: number;
+      readonly losesEmptyDir: boolean;
+      /** The one that it is taken from, where budgets are shown. */
+      readonly budget?: string;
+    }
   /** It is on its way out. */
   | { readonly kind: 'terminating' }
   | { readonly kind: 'stays'; readonly why: StayReason }
@@ -84,6 +90,7 @@ function decideFate(pod: Pod, context: Context): PodFate {
     kind: 'evict',
     losesEmptyDir: pod.hasEmptyDir,
     ...(isUnreachable && { graceSeconds: UNREACHABLE_GRACE_SECONDS }),
+    ...(budget !== undefined && { budget: budget.name }),
   };
 }
 

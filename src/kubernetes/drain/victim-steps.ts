@@ -18,7 +18,9 @@ import { Batch, type VictimStep } from './batch.ts';
 import { recordProgress } from './drain-report.ts';
 import { NODES_DRIVER, readNodeResult, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
 
-/** Evictions are answered within seconds: a look each second sees most pods leave. */
+/** Pods that need no grace are gone in less, and others may be evicted in their place. */
+const EVICTED_LOOK_MS = 250;
+/** A look each second sees most pods leave. */
 const LOOK_AGAIN_MS = 1000;
 /** While nothing changes: every look may be a commit. */
 const STILL_BLOCKED_MS = 2000;
@@ -196,8 +198,12 @@ function observeEviction(victim: Victim, seen: Extract<NodeResult, { kind: 'node
   const reason = waitReason(victim, progress);
   const changes = reportChanges(victim, progress);
   const isStill = changes.length === 0 && item.doc.reason?.code === reason.code;
-  const waiting = wait(item, reason, nowMs + (isStill ? STILL_BLOCKED_MS : LOOK_AGAIN_MS));
-  return { ...waiting, changes };
+  return { ...wait(item, reason, nowMs + untilNextLookMs(progress, isStill)), changes };
+}
+
+function untilNextLookMs({ accepted }: NodeProgress, isStill: boolean): number {
+  if (accepted > 0) return EVICTED_LOOK_MS;
+  return isStill ? STILL_BLOCKED_MS : LOOK_AGAIN_MS;
 }
 
 function progressOf({ progress }: Extract<NodeResult, { kind: 'node' }>): NodeProgress {
