@@ -1,6 +1,7 @@
 // The model of this module: its document kinds, indexes, projections and invariants.
 import type { Model } from '../fleet/index.ts';
 import { NODE_BUILD_INVARIANTS } from './builder/invariants.ts';
+import { WAITING_NODE_ITEMS } from './builder/long-waits.ts';
 import { NODE_COUNTERS } from './capacity/counters.ts';
 import { INVENTORY, NODES_BY_INVENTORY } from './inventories/model.ts';
 import { MANAGER_INVARIANTS } from './managers/invariants.ts';
@@ -34,6 +35,7 @@ export const baremetalModel: Model = {
     NODES_BY_INVENTORY,
     MANAGERS_BY_HOST,
     ALLOCATING_RESERVATIONS,
+    WAITING_NODE_ITEMS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],
   invariants: [...NODE_INVARIANTS, ...RESERVATION_INVARIANTS, ...MANAGER_INVARIANTS, ...NODE_BUILD_INVARIANTS],

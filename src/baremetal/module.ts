@@ -13,6 +13,7 @@ import { BUILDERS } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
 import { baremetalBuild } from './builder/build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './builder/delete-operation.ts';
+import { LongWaitsController } from './builder/long-waits-controller.ts';
 import { nodeBuilder } from './builder/node-builder.ts';
 import { baremetalPower } from './builder/power-operation.ts';
 import { builderSentences } from './builder/sentences.ts';
@@ -167,6 +168,7 @@ export const baremetalModule: Module = {
       wakeManagers: () => runtime.get(MANAGER_GATEWAY).wakeAll(),
     }),
     new UnusedReservationsController(runtime.environment),
+    new LongWaitsController(runtime.environment),
   ],
   drivers: (runtime) => ({
     [CLAIMS_DRIVER]: new ClaimsDriver({ ...runtime.environment, inventories: runtime.get(INVENTORIES) }),

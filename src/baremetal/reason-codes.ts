@@ -34,6 +34,7 @@ export const BAREMETAL_REASON_CODES: readonly string[] = [
   'node-powering-on',
   'node-rebooting',
   'node-unmanaged',
+  'node-work-waits',
   'nodes-contended',
   'nodes-to-take-over',
   'other-work-ends-first',

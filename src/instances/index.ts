@@ -11,7 +11,7 @@ export { composeInstance, composePorts } from './build/request.ts';
 export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/request.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
 export { deleteInstances } from './delete/request.ts';
-export { copyOf, roleOfCopy } from './delete/clean.ts';
+export { copyOf, NO_DEADLINE_MS, roleOfCopy } from './delete/clean.ts';
 export { INSTANCE_HOLDS } from './evacuation/hold.ts';
 export { FAULTS } from './faults.ts';
 export { gatesOf } from './gates.ts';

@@ -43,6 +43,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'node-powering-off': [ON_N1],
   'node-rebooting': [ON_N1],
   'node-unmanaged': [{ ...ON_N1, ...MANAGER }],
+  'node-work-waits': [{ waitsFor: 'machine', count: 2, operation: 'op-7' }],
   'reservation-retried': [{ ...WEB, why: 'manager-draining', text: 'Manager "m1" drains.' }],
   'clean-retried': [{ ...ON_N1, tries: 1, text: 'the disk is stuck' }],
   'power-retried': [{ ...ON_N1, tries: 1, text: 'power-failed' }],

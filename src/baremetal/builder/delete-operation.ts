@@ -4,6 +4,7 @@ import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fl
 import {
   beginInstanceOperation,
   INSTANCE,
+  NO_DEADLINE_MS,
   releaseHoldings,
   type DeleteInstances,
   type StoredInstance,
@@ -37,10 +38,6 @@ import {
   type TeardownFinisher,
 } from './teardown.ts';
 
-const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
-/** A machine that is without a manager for long is cleaned all the same, once it has one. */
-const RELEASE_DEADLINE_MS = 90 * 24 * 3600 * 1000;
-
 const STOP_STEP = 'stop';
 
 export function deleteFromNodes(
@@ -51,7 +48,9 @@ export function deleteFromNodes(
   const running = findRunningDeletion(fleet, ids);
   if (running !== undefined) return accept([], { operation: running });
   const instances = ids.flatMap((id) => fleet.get(INSTANCE, idOf(INSTANCE, id)) ?? []);
-  const started = beginInstanceOperation(fleet, instances, command, {
+  // Remembered until it is done: a machine that is without a manager for days is cleaned once it has one.
+  const request = { ...command, deadlineMs: NO_DEADLINE_MS };
+  const started = beginInstanceOperation(fleet, instances, request, {
     kind: DELETE_KIND,
     title: (what) => `delete ${what}`,
     step: STOP_STEP,
@@ -91,7 +90,7 @@ export function beginDeletion(instance: StoredInstance, key: string, { by, nowMs
     markDeleting(instance, { by, nowMs }),
     ...newOperation({
       ...{ id: `delete-${key}` as OperationId, kind: DELETE_KIND, title: `delete instance ${instance.id}` },
-      ...{ by, nowMs, deadlineMs: DELETE_DEADLINE_MS, project: instance.doc.project },
+      ...{ by, nowMs, deadlineMs: NO_DEADLINE_MS, project: instance.doc.project },
       items: [{ key: instance.id, target: { kind: INSTANCE.name, id: instance.id }, step: STOP_STEP }],
     }),
   ];
@@ -113,7 +112,7 @@ export function failOverdue(fleet: FleetReader, instance: StoredInstance, key: s
     ...newOperation({
       id: `release-${key}` as OperationId,
       ...{ kind: RELEASE_KIND, title: `release what the build of instance ${id} holds` },
-      ...{ by: 'muster', nowMs, deadlineMs: RELEASE_DEADLINE_MS, project: doc.project },
+      ...{ by: 'muster', nowMs, deadlineMs: NO_DEADLINE_MS, project: doc.project },
       items: [{ key: id, target: { kind: INSTANCE.name, id }, step: STOP_STEP }],
     }),
   ];

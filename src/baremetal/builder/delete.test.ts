@@ -5,6 +5,8 @@ import { MACHINE, type Machine } from '../drivers/simulated/model.ts';
 import { confirmNodeClean } from '../nodes/decide.ts';
 import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 
+const DAY_MS = 24 * 3600 * 1000;
+
 async function activeWorld(managers: readonly string[] = ['m1']): Promise<NodesWorld> {
   const world = await NodesWorld.of(fixtureN(['seg0']), managers);
   await world.create();
@@ -84,6 +86,37 @@ describe('a deletion', () => {
     await world.settle();
     expectGone(world);
     expect(world.callsInWords().slice(-2)).toEqual(['disconnect n1 for db by m2', 'clean n1 for db by m2']);
+  });
+
+  test('is-remembered-for-as-long-as-no-manager-is-there', async () => {
+    const world = await activeWorld();
+    await world.lose('m1');
+    const operation = await world.delete('db');
+    await world.settle();
+    world.clock.now += 100 * DAY_MS;
+    await world.settle();
+    expect(world.operationDoc(operation)?.state).toBe('running');
+    await world.register('m1');
+    await world.settle();
+    expectGone(world);
+  });
+
+  test.each(['cancelled', 'overdue'] as const)('of a build that was %s is remembered as long', async (how) => {
+    const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
+    await world.set({ deployMs: 9000, cleanMs: 0 });
+    const operation = await world.create();
+    while (world.machine('n1') !== 'deploying') await world.tick();
+    await world.lose('m1');
+    if (how === 'cancelled') await world.cancel(operation);
+    else world.clock.now += DAY_MS;
+    await world.settle();
+    world.clock.now += 100 * DAY_MS;
+    await world.settle();
+    expect(world.node('n1')).toMatchObject({ instance: 'db' });
+    await world.register('m1');
+    await world.settle();
+    expect(world.node('n1')).toMatchObject({ state: 'available' });
+    expect(world.violations).toEqual([]);
   });
 
   test('waits-for-a-deploy-whose-manager-was-lost: the next one finds it, and nothing is deployed twice', async () => {

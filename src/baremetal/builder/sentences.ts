@@ -1,8 +1,16 @@
 // The reasons of builds on bare metal in words.
 import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
+import { WORK_WAITS } from './long-waits.ts';
 import { CLEAN_FAILED } from '../nodes/clean-failed-alarm.ts';
 
 const FAULT: ReasonSentences[string] = ({ code, message }) => endSentence(formatFact(message ?? `It failed: ${code}.`));
+
+const REMEDIES: Readonly<Record<string, string>> = {
+  manager:
+    'Start a manager for these nodes; "muster baremetal managers list" shows which are alive, and what each of them drives.',
+  machine: 'Look at these machines, and at what switches and boots them.',
+  inventory: 'See that it runs and that Muster reaches it: "muster baremetal inventories list".',
+};
 
 export const builderSentences: ReasonSentences = {
   'node-connecting': ({ instance, node }) =>
@@ -35,6 +43,10 @@ export const builderSentences: ReasonSentences = {
     `The node of instance ${formatFact(instance)} was taken from it while it was built. Delete the instance and create it again.`,
   [CLEAN_FAILED]: ({ node, instance, text }) =>
     `Node ${formatFact(node)}, which instance ${formatFact(instance)} was on, was not cleaned: ${endSentence(formatFact(text))} It is out of service with the data on it. Clean its disks, then say so with "muster baremetal nodes confirm-clean ${formatFact(node)} --reason <how you know>".`,
+  [WORK_WAITS]: ({ waitsFor, count, operation }) => {
+    const what = waitsFor === 'inventory' ? 'an inventory' : `a ${formatFact(waitsFor)}`;
+    return `Work on bare-metal nodes has waited for ${what} for more than 15 minutes: ${formatFact(count)} in all, the first of operation ${formatFact(operation)}. It goes on by itself, whenever that is. ${REMEDIES[String(waitsFor)] ?? ''}`;
+  },
   'machine-busy': ({ node }) =>
     `The machine of node ${formatFact(node)} is at work. It is called again when that is done.`,
   'machine-unavailable': ({ node }) => `The machine of node ${formatFact(node)} does not answer. It is called again.`,

@@ -2,6 +2,7 @@
 // is free at once; any other is cleaned first; what an inventory was asked for is given back there.
 import { idOf, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { NO_DEADLINE_MS } from '../../instances/index.ts';
 import { newOperation, OPERATION, type OperationId } from '../../operations/index.ts';
 import { isOwnInstance } from '../builder/build-reservation.ts';
 import { NODE, RESERVATION, type Reservation } from '../model.ts';
@@ -11,9 +12,6 @@ import { requireNode } from '../builder/node-of.ts';
 import { instanceHasReservation } from './refusals.ts';
 
 export const RESERVATION_RELEASE = 'reservation-release';
-
-/** Managers and inventories may be away for long: a release is remembered until it is done. */
-const REMEMBERED_MS = 10 * 365 * 24 * 3600 * 1000;
 
 export interface ReleaseReservation extends ChangeNote {
   /** A fresh id, for what cannot be done in one commit; made from the node when there is none. */
@@ -72,7 +70,8 @@ function beginReleaseOperation(
     project,
     site: node.doc.site,
     nowMs,
-    deadlineMs: REMEMBERED_MS,
+    // Managers and inventories may be away for long: a release is remembered until it is done.
+    deadlineMs: NO_DEADLINE_MS,
     items: [{ key: instance, target: { kind: NODE.name, id: node.id }, step }],
   });
 }
