@@ -1,7 +1,7 @@
 // The operation `baremetal-build`: a manager has a node reserved, connects it, and deploys to it. A manager that is lost hands on what it had: before there
 // is a node to another manager, from then on with the node. A deploy that failed is cleaned up, and tried on another node.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
-import { INSTANCE, type Instance, type StoredInstance } from '../../instances/index.ts';
+import { FLAVOR, INSTANCE, type Instance, type StoredInstance } from '../../instances/index.ts';
 import { composeWiredPorts } from '../../network/index.ts';
 import {
   decideLater,
@@ -141,13 +141,17 @@ function composeTask(fleet: FleetReader, item: StoredItem): Omit<Task, 'id'> | u
     case CONNECT_STEP:
       return { kind: CONNECT_STEP, args: { ...args, ports: composeWiredPorts(fleet, portIdsOf(instance)) } };
     case DEPLOY_STEP: {
-      const { image, imageProperties } = instance;
+      const { image, imageProperties, amounts } = instance;
+      const { ephemeralGiB, swapMiB } = fleet.get(FLAVOR, idOf(FLAVOR, instance.flavor))?.doc.bareMetal ?? {};
       return {
         kind: DEPLOY_STEP,
         args: {
           ...args,
           ...(image !== undefined && { image }),
           ...(imageProperties !== undefined && { imageProperties }),
+          rootGiB: amounts.diskGiB,
+          ...(ephemeralGiB !== undefined && { ephemeralGiB }),
+          ...(swapMiB !== undefined && { swapMiB }),
         },
       };
     }

@@ -43,6 +43,18 @@ describe('a build', () => {
     });
   });
 
+  test('the-driver-is-told-the-image-and-how-the-disk-is-divided', async () => {
+    const world = await NodesWorld.of([...fixtureN(['seg0']), metal('gpu', { ephemeralGiB: 5, swapMiB: 2 })]);
+    await world.create({ flavor: 'gpu', image: 'debian', imageProperties: { kernel: 'http://images/k' } });
+    await world.reserveFor(world.task('m1', 'reserve'), 'm1');
+    await world.pass();
+    await world.answer('m1', world.task('m1', 'connect'), { outcome: 'done' });
+    expect(world.task('m1', 'deploy').args).toMatchObject({
+      ...{ image: 'debian', imageProperties: { kernel: 'http://images/k' } },
+      ...{ rootGiB: 10, ephemeralGiB: 5, swapMiB: 2 },
+    });
+  });
+
   test('its-ports-get-addresses-of-what-the-node-is-wired-to, in-the-commit-that-reserves-it', async () => {
     const world = await NodesWorld.of(fixtureN(['seg2']));
     await world.create();

@@ -3,6 +3,7 @@
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import type { CreateInstances, Flavor, ValidatedRequest } from '../../instances/index.ts';
 import { wiringProblem } from '../../network/index.ts';
+import { imageProblem } from '../image.ts';
 import { parseReservationBody } from '../matching/request.ts';
 import { RESERVATION } from '../model.ts';
 import { reservationId } from '../reservations/documents.ts';
@@ -38,6 +39,7 @@ export function requestProblem(
   };
   return (
     unsupportedProblem(command) ??
+    unfitImage(image) ??
     requirementsProblem(flavor, request) ??
     wiringProblem(fleet, nics) ??
     reservedName(fleet, names)
@@ -92,6 +94,13 @@ function unsupported(field: string, why: string): Refusal {
 function nameReserved(instance: string): Refusal {
   const message = `There is a reservation of a node for "${instance}" that somebody made. Release it with "muster baremetal reservations release ${instance}", or choose another name.`;
   return { kind: 'conflict', code: 'instance-has-reservation', message, field: '/name', facts: { instance } };
+}
+
+function unfitImage(image: string | undefined): Refusal | undefined {
+  const what = image === undefined ? undefined : imageProblem(image);
+  if (what === undefined) return undefined;
+  const message = `/image ${what}: whatever deploys a machine fetches its image with its own rights. Name one that it can fetch so.`;
+  return { kind: 'invalid', code: 'image-unsupported', message, field: '/image' };
 }
 
 function countedResources(flavor: string): Refusal {

@@ -32,6 +32,17 @@ describe('a request is refused', () => {
       { code: 'node-requirement-malformed', field: '/imageProperties/trait:GPU' },
     ],
     [
+      'a-file-of-the-inventory',
+      { image: 'file:///etc/ironic/ironic.conf' },
+      { code: 'image-unsupported', field: '/image' },
+    ],
+    ['an-image-with-a-password', { image: 'http://a:b@images/x' }, { code: 'image-unsupported', field: '/image' }],
+    [
+      'a-kernel-that-is-a-file',
+      { imageProperties: { kernel: 'file:///etc/shadow' } },
+      { code: 'node-requirement-malformed', field: '/imageProperties/kernel' },
+    ],
+    [
       'a-trait-that-the-image-requires',
       { place: { forbiddenTraits: ['GPU'] }, imageProperties: { 'trait:GPU': 'required' } },
       { code: 'node-requirement-malformed' },

@@ -1,5 +1,6 @@
 // The extra specs of a flavor and the properties of an image, read for what they ask of a node. Nothing is dropped in silence: what is malformed
 // is refused by field, and what takes no part in matching is listed.
+import { deployPropertyProblem, isDeployProperty } from '../image.ts';
 import type { Problem } from '../../fleet/index.ts';
 import { customTraitOf } from './capabilities.ts';
 import { parseCapabilityCheck } from './capability-check.ts';
@@ -140,7 +141,10 @@ function readImageProperty(key: string, value: unknown, reading: SpecReading): s
     reading.architecture = value.trim().toLowerCase();
     return undefined;
   }
-  if (!key.startsWith('trait:')) return undefined;
+  if (!key.startsWith('trait:')) {
+    if (!isDeployProperty(key)) reading.ignored.push(key);
+    return deployPropertyProblem(key, value);
+  }
   const name = key.slice('trait:'.length);
   if (!TRAIT_NAME.test(name)) return TRAIT_NAME_PROBLEM;
   if (typeof value !== 'string' || value.trim() !== 'required') return 'must be "required": an image forbids nothing';

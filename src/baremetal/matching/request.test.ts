@@ -59,7 +59,9 @@ test('all-that-can-be-asked-for', () => {
     'capabilities:disks': '= 8',
     'hw:cpu_policy': 'dedicated',
   };
-  const image = { properties: { architecture: 'X86_64', 'trait:SECURE': 'required', os: 'linux', min: 3 } };
+  const image = {
+    properties: { architecture: 'X86_64', 'trait:SECURE': 'required', os: 'linux', min: 3, kernel: 'k' },
+  };
   expect(
     parse({ extra_specs, image, candidate_nodes: ['n1'], project: 'acme', physical_networks: ['b', 'a', 'b'] }),
   ).toEqual({
@@ -81,7 +83,7 @@ test('all-that-can-be-asked-for', () => {
       architecture: 'x86_64',
       physicalNetworks: ['a', 'b'],
     },
-    ignored: ['hw:cpu_policy', 'resources:VCPU'],
+    ignored: ['hw:cpu_policy', 'min', 'os', 'resources:VCPU'],
   });
 });
 

@@ -45,7 +45,8 @@ const IMAGE = Type.Object(
     properties: orNull(
       Type.Record(Type.String({ maxLength: 255 }), Type.Union([VALUE, Type.Number(), Type.Boolean(), Type.Null()]), {
         maxProperties: PROPERTIES_MAX,
-        description: '`architecture` and required traits are matched; the rest is for the deploy',
+        description:
+          '`architecture` and required traits are matched; kernel, ramdisk and what says of what form the image is go to the deploy; others are listed as ignored',
       }),
     ),
   },

@@ -11,6 +11,7 @@ import type {
 } from '../inventory.ts';
 import { CLAIM_MARK, composeDeployMark, DEPLOY_MARK, readDeployMark } from './claim-mark.ts';
 import type { IronicClient } from './ironic-client-driver.ts';
+import { composeInstanceInfo } from './instance-info.ts';
 import { toRecord, type IronicNode } from './ironic-node.ts';
 import { IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
 import { claimGone, hasOtherInstance, planCleaning, type Claim } from './plan-cleaning.ts';
@@ -84,7 +85,9 @@ export class IronicMachines implements MachineDriver {
     // One that failed is cleaned first.
     if (machineStateOf(node) === 'empty') {
       const marked = { op: 'add', path: `/extra/${DEPLOY_MARK}`, value: composeDeployMark(call) };
-      const info = { op: 'replace', path: '/instance_info', value: composeInstanceInfo(call.args) };
+      const value = composeInstanceInfo(call.args);
+      if (typeof value === 'string') return fail('deploy-failed', value);
+      const info = { op: 'replace', path: '/instance_info', value };
       await this.#patch(node, [info, marked], how);
       isBegunHere = await this.#provision(node, 'active', how);
     }
@@ -231,19 +234,6 @@ export class IronicMachines implements MachineDriver {
     await this.#client.sleep(LOOK_EVERY_MS, signal);
     signal.throwIfAborted();
   }
-}
-
-/** The image and what the image says of itself; the inventory reads from it what it needs. */
-function composeInstanceInfo({
-  image,
-  imageProperties,
-  rootGiB,
-}: MachineCall['args']): Readonly<Record<string, unknown>> {
-  return {
-    ...toRecord(imageProperties),
-    ...(typeof image === 'string' && { image_source: image }),
-    ...(typeof rootGiB === 'number' && { root_gb: rootGiB }),
-  };
 }
 
 function failOf(what: 'deploy' | 'power', { provisionState, lastError }: IronicNode): MachineOutcome {

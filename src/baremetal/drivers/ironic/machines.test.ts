@@ -192,6 +192,40 @@ describe('a cleaning that another manager began', () => {
   });
 });
 
+describe('what a node is deployed with', () => {
+  const deploy = async (args: object) => {
+    const { driver, fence, node } = await bench();
+    const outcome = await driver.carryOut({ ...fence, action: 'deploy', manager: 'm1', args: { ...args } }, NEVER);
+    return { outcome, info: node().instance_info, state: node().provision_state };
+  };
+
+  test('is the image, what it says of its form, and how the disk is divided', async () => {
+    const imageProperties = {
+      kernel: 'http://images/k',
+      image_type: 'partition',
+      configdrive: 'x',
+      os_distro: 'debian',
+    };
+    const sizes = { rootGiB: 20, ephemeralGiB: 10, swapMiB: 512 };
+    expect((await deploy({ image: 'http://images/debian', imageProperties, ...sizes })).info).toEqual({
+      ...{ image_source: 'http://images/debian', kernel: 'http://images/k', image_type: 'partition' },
+      ...{ root_gb: 20, ephemeral_gb: 10, swap_mb: 512 },
+    });
+    expect((await deploy({ image: 'debian', rootGiB: 20, ephemeralGiB: 0 })).info).toEqual({
+      ...{ image_source: 'debian', root_gb: 20 },
+    });
+  });
+
+  test.each([
+    { image: 'file:///etc/ironic/ironic.conf' },
+    { image: 'debian', imageProperties: { ramdisk: 'file:///etc/shadow' } },
+  ])('never: %j is fetched, whoever asked for it', async (args) => {
+    const { outcome, info, state } = await deploy(args);
+    expect(outcome).toMatchObject({ kind: 'failed', reason: { code: 'deploy-failed' } });
+    expect([info, state]).toEqual([{}, 'available']);
+  });
+});
+
 describe('a machine whose claim is gone', () => {
   const NOT_OURS = { kind: 'stale', reason: { code: 'machine-not-ours' } };
   const ACTIONS = ['clean', 'power-off', 'reboot', 'deploy', 'connect', 'disconnect'] as const;
