@@ -9,7 +9,7 @@ import { ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../
 import type { Checker } from './checker.ts';
 
 export const boundBeforeMigration: Checker = {
-  name: 'never: an instance is handed over to a host where its ports are not bound',
+  name: 'never: an instance migrates to a host where its ports are not bound',
   watch: ({ network }, violated) => ({
     onApplied: (truth, applied) => {
       for (const change of applied) {
@@ -51,7 +51,7 @@ interface Connected {
 
 /** For back ends that hold two bindings; with one, the target's replaces the source's. */
 export const sourceStaysConnected: Checker = {
-  name: 'never: an instance loses its connection at the source before it is handed over',
+  name: 'never: an instance loses its connection at the source before it is migrated',
   watch: (world, violated) => {
     const { network } = world;
     const moving = new Map<string, Connected>();

@@ -127,7 +127,7 @@ export const targetNotBoundFirst = withNetworkDriver(
   {
     name: 'target-not-bound-first',
     likely: 10,
-    bug: 'a move takes its word for it that the target is bound, and the source hands over',
+    bug: 'a move takes its word for it that the target is bound, and the source migrates it',
     scenario: INSTANCES,
     caughtBy: [boundBeforeMigration.name],
   },

@@ -315,7 +315,7 @@ function badCursor(): Refusal {
 
 function otherCursor(): Refusal {
   const message =
-    'This `next` is of a list with another order or other filters. Ask with the same ones, or start again without `after`.';
+    'This `next` is of a list with another order or other filters. Use the same ones, or start again without `after`.';
   return { kind: 'invalid', code: 'cursor-of-another-list', message, field: '/after' };
 }
 

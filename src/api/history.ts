@@ -261,7 +261,7 @@ async function findOldestKept(journal: ReadableJournal, before: number): Promise
 }
 
 function denyCompactedRevision(before: number, oldest: number): Refusal {
-  const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}. Ask for what is before a later revision, or leave \`before\` out.`;
+  const message = `What lies before revision ${before} is compacted; the oldest commit kept is ${oldest}. Request what is before a later revision, or leave \`before\` out.`;
   return { kind: 'gone', code: 'revision-gone', message, field: '/before', facts: { oldest } };
 }
 

@@ -78,7 +78,7 @@ function remoteHandlerOf(route: Route, serving: HandlerDependencies): Handler | 
   return async () => {
     const lease = await forwarder.holder();
     if (lease === undefined) throw noHolderProblem();
-    const detail = `This server does not decide now. Ask ${lease.url} instead.`;
+    const detail = `This server does not decide now. Send the request to ${lease.url}.`;
     const statement = signHolder?.(lease);
     const facts = { holder: lease.url, leaseEpoch: lease.epoch, ...(statement !== undefined && { statement }) };
     throw new HttpProblem({ status: 421, code: 'not-holder', detail, facts });

@@ -34,7 +34,7 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
     .addOption(
       new Option(
         '--accept-loss <revision>',
-        'go on although the store is damaged or lost commits: the revision that the refusal named',
+        'start although the store is damaged or lost commits: the revision that the refusal named',
       ).argParser(parseRevision),
     )
     .addOption(
@@ -107,7 +107,7 @@ export function agentCommand(cli: Cli): Command {
     .option('--ovs <address>', 'drive Open vSwitch: where its database listens, such as unix:/run/openvswitch/db.sock');
   withSwitchOptions(command)
     .option('--netns <name>', 'make instances as network namespaces, plugged in from this one; for labs')
-    .option('--recover-instances', 'once, after its record of instances was lost: go on with what is really there')
+    .option('--recover-instances', 'once, after its record of instances was lost: adopt what really runs there')
     .addOption(
       new Option('--service-version <n>', 'pretend to be an older agent, to try fleets of several versions').argParser(
         parseServiceVersion,

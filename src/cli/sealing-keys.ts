@@ -44,10 +44,10 @@ function resealCommand(cli: Cli): Command {
       const { resealed, left } = await session.client.write<ResealedSecrets>('POST', `${PATH}/reseal`);
       documents += resealed;
       if (left > 0 && resealed > 0) continue;
-      const rest = left === 0 ? 'None is left.' : `${left} are left that do not open: give those secrets anew.`;
+      const rest = left === 0 ? 'None is left.' : `${left} are left that do not open: set those secrets again.`;
       await session.reportDone(
         { resealed: documents, left },
-        `Secrets of ${documents} documents were sealed anew. ${rest}`,
+        `Secrets of ${documents} documents were resealed. ${rest}`,
       );
       return undefined;
     }

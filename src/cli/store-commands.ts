@@ -51,7 +51,7 @@ export function verifyCommand(cli: Cli): Command {
 
 export function backupCommand(cli: Cli): Command {
   const command = new Command('backup')
-    .description('Write everything that the store has to a file, as of one moment, while servers go on')
+    .description('Write everything that the store has to a file, as of one moment, while servers keep running')
     .argument('<file>', 'where to; it must not exist; compressed if it ends in .gz')
     .option('--store <store>', STORE_ABOUT);
   addExamples(
@@ -73,7 +73,7 @@ export function backupCommand(cli: Cli): Command {
 
 export function restoreCommand(cli: Cli): Command {
   const command = new Command('restore')
-    .description('Fill an empty store from a backup; it becomes a journal of its own, and revisions go on')
+    .description('Fill an empty store from a backup; it becomes a journal of its own, and revisions continue')
     .argument('<file>', 'the backup')
     .option('--store <store>', STORE_ABOUT)
     .option(
@@ -112,7 +112,7 @@ function damageText({ intact, damage }: StoreVerification): string {
   if (intact) return '';
   return (
     `The store is damaged, and so is this backup: ${sanitizeLine(damage.join('; '))}.\n` +
-    'Keep it to look at; "muster restore" refuses it. Use an earlier backup, or start a server with --accept-loss.\n'
+    'Keep it for inspection; "muster restore" refuses it. Use an earlier backup, or start a server with --accept-loss.\n'
   );
 }
 

@@ -85,7 +85,7 @@ export class WatchFollower {
     if (this.#lastId === undefined || broken >= RECONNECTS_MAX) {
       throw error instanceof ApiRefusal ? error : unreachableFailure(this.#session.client.server, error);
     }
-    if (broken === 0) this.#session.note('The connection broke. Trying to go on from where it was.');
+    if (broken === 0) this.#session.note('The connection broke. Trying to resume the watch.');
   }
 
   /** True when the limit is reached. */

@@ -118,7 +118,7 @@ export function electionsHeld(): Refusal {
 }
 
 function denyOutOfControl({ id }: StoredService, host: string): Refusal {
-  const message = `The switch of host "${host}" is out of control and could not be told to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host} --reason <why>".`;
+  const message = `The switch of host "${host}" is out of control and could not be ordered to stop ${id}: two hosts would serve it. "muster hosts show ${host}" says what is wrong; if the host is off for certain, say so with "muster hosts force-down ${host} --reason <why>".`;
   return { kind: 'conflict', code: 'switch-out-of-control', message, facts: { service: id, host } };
 }
 

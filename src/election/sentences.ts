@@ -14,9 +14,9 @@ function behindOf(hosts: Reason[string]): string {
 
 export const electionSentences: ReasonSentences = {
   'elections-held': ({ service }) =>
-    `${formatFact(service)} stays where it is while elections are held. Set "held" of the setting "election" to false to go on.`,
+    `${formatFact(service)} stays where it is while elections are held. Set "held" of the setting "election" to false to continue.`,
   'held-out-of-control': ({ service, host }) =>
-    `${formatFact(service)} stays at ${formatFact(host)}, whose switch is out of control and could not be told to stop: two hosts would serve it. The handover goes on when the switch is under control again, or when its peers see its BFD down; "muster hosts show ${formatFact(host)}" says what is wrong.`,
+    `${formatFact(service)} stays at ${formatFact(host)}, whose switch is out of control and could not be ordered to stop: two hosts would serve it. The handover continues when the switch is under control again, or when its peers see its BFD down; "muster hosts show ${formatFact(host)}" says what is wrong.`,
   'no-candidate': ({ service, host, because }) =>
     host === undefined
       ? `No host can take ${formatFact(service)}. "muster services why ${formatFact(service)}" says what each lacks.`

@@ -93,8 +93,8 @@ const TO_DO: Readonly<Record<ConditionType, (reason: Reason) => string>> = {
     return `It gets no new services and instances; ${services}. ${adviseOnSwitch(reason)}`;
   },
   'instance-runtime': ({ host }) =>
-    `It gets no new instances; what runs there goes on. See the log of the agent on ${formatFact(host)}.`,
-  agent: ({ host }) => `What is there goes on. See the log of the agent on ${formatFact(host)}.`,
+    `It gets no new instances; instances keep running. See the log of the agent on ${formatFact(host)}.`,
+  agent: ({ host }) => `Instances keep running. See the log of the agent on ${formatFact(host)}.`,
 };
 
 function adviseOnSwitch({ host, isAnswering, isUplinkMissing }: Reason): string {

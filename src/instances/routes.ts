@@ -219,7 +219,7 @@ function previewRoute({ hasCredentials, builders }: InstanceRouteOptions): Route
     method: 'POST',
     path: `${INSTANCES}/preview`,
     tag: 'instances',
-    about: 'Ask where instances would go, or why they would not; nothing is created',
+    about: 'Show where instances would go, or why they would not; nothing is created',
     plansOnFleet: true,
     access: 'viewer',
     scope: 'site',

@@ -84,7 +84,7 @@ export const instanceSentences: ReasonSentences = {
   'ports-not-unbound': ({ instance, ports }) =>
     `The network back end has not unbound these ports of instance ${formatFact(instance)}: ${formatFact(ports)}. The order is repeated.`,
   'move-superseded': ({ instance }) =>
-    `Instance ${formatFact(instance)} was moved or rebuilt since. Ask for a new move if it is still wanted.`,
+    `Instance ${formatFact(instance)} was moved or rebuilt since. Request a new move if it is still wanted.`,
   'source-not-connected': ({ instance, host }) =>
     `Host ${formatFact(host)}, which is to migrate instance ${formatFact(instance)}, is not connected. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'target-not-connected': ({ instance, host }) =>

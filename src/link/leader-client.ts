@@ -108,7 +108,7 @@ export class LeaderClient {
     { message: reason, retryAfterMs }: Pick<LinkDown, 'message'> & Partial<Pick<LinkDown, 'retryAfterMs'>>,
   ): CallResult<never> {
     if (this.#reasons.get(server) !== reason)
-      this.#log.warn({ server, reason }, 'a server does not answer; the next one is asked');
+      this.#log.warn({ server, reason }, 'a server does not answer; trying the next one');
     this.#reasons.set(server, reason);
     this.#isUnreachable = true;
     if (this.#current === server) {

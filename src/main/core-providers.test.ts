@@ -22,7 +22,13 @@ function runtimeWith(providers: readonly Provider[]): Runtime {
 test('a-server-is-whole-with-what-its-modules-declare', () => {
   const runtime = runtimeWith(PROVIDERS);
   expect(runtime.controllers().length).toBeGreaterThan(10);
-  expect([...runtime.drivers().keys()].sort()).toEqual(['kubernetes-nodes', 'network', 'node-claims', 'views']);
+  expect([...runtime.drivers().keys()].sort()).toEqual([
+    'kubernetes-joins',
+    'kubernetes-nodes',
+    'network',
+    'node-claims',
+    'views',
+  ]);
   expect(runtime.routes().length).toBeGreaterThan(100);
 });
 

@@ -168,5 +168,5 @@ test.each([
 test('at-the-start-it-is-said-that-none-answers', async () => {
   const { log, lines } = newLog();
   await announceIronic(openIronic({ ironic: 'http://127.0.0.1:1' }, log)!, log, signal);
-  expect(lines.join('')).toMatch(/Ironic does not answer: it is asked again/);
+  expect(lines.join('')).toMatch(/Ironic does not answer; retrying/);
 });

@@ -167,6 +167,6 @@ export async function announceIronic(
       );
   } catch (error) {
     if (signal.aborted) return;
-    log.warn({ ironic: url, why: (error as Error).message }, 'Ironic does not answer: it is asked again');
+    log.warn({ ironic: url, why: (error as Error).message }, 'Ironic does not answer; retrying');
   }
 }

@@ -81,6 +81,7 @@ describe('the modules together', () => {
       'baremetal-delete',
       'baremetal-release',
       'baremetal-power',
+      'worker-add',
       'worker-drain',
       'worker-remove',
       'worker-return',

@@ -53,6 +53,7 @@ const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'no-match': MESSAGE,
   'deploy-failed': MESSAGE,
   'connect-failed': MESSAGE,
+  'clean-failed': MESSAGE,
   'nodes-contended': [{ ...WEB, lost: 4 }],
   'reservation-failed': [{ ...WEB, because: 'No node is left.' }],
   'claim-given-back': [WEB],

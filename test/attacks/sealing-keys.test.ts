@@ -95,8 +95,8 @@ describe('a change of the key', () => {
     expect(await muster('keys', 'sealing')).toMatch(
       new RegExp(`${current} +current +0\\n${before[0]} +earlier, opens what it sealed +3`),
     );
-    expect(await muster('keys', 'reseal')).toContain('Secrets of 3 documents were sealed anew. None is left.');
-    expect(await muster('keys', 'reseal')).toContain('Secrets of 0 documents were sealed anew. None is left.');
+    expect(await muster('keys', 'reseal')).toContain('Secrets of 3 documents were resealed. None is left.');
+    expect(await muster('keys', 'reseal')).toContain('Secrets of 0 documents were resealed. None is left.');
     writeKeys(keyLines()[0] ?? '');
     await restart();
     expect(['one', 'two', 'three'].map(opens)).toEqual([SECRET, SECRET, SECRET]);

@@ -107,7 +107,7 @@ describe('muster scale-in', () => {
     signalGroup(started.child, 'SIGINT');
     const { code, err } = await started.ended;
     expect(code).toBe(130);
-    expect(err).toMatch(/op-\w+ goes on without you\. Show it with: muster scale-in status\./);
+    expect(err).toMatch(/op-\w+ continues without this command\. Show it with: muster scale-in status\./);
     expect(await stateOf('north-2')).toBe('draining');
     const late = await muster('scale-in', 'start', 'north-1', 'north-2', '--wait', '--timeout', '300ms');
     expect(late).toMatchObject({ code: 5, out: '' });

@@ -55,7 +55,7 @@ describe.concurrent('waiting for an operation', () => {
     const { code, out, err } = await server.muster('hosts', 'join', 'w4', '--wait', '--timeout', '300ms');
     expect({ code, out }).toEqual({ code: 5, out: '' });
     const [, id = ''] =
-      /The operation (op-\w+) is still running and goes on\. Wait for it again with: muster operations wait/.exec(
+      /The operation (op-\w+) is still running and continues\. Wait for it again with: muster operations wait/.exec(
         err,
       ) ?? [];
     expect(await server.muster('operations', 'wait', id, '--timeout', '1m')).toMatchObject({ code: 0 });
@@ -67,7 +67,7 @@ describe.concurrent('waiting for an operation', () => {
     waiting.child.kill('SIGINT');
     const { code, err } = await waiting.ended;
     expect(code).toBe(130);
-    expect(err).toContain(`The operation ${id} goes on. Wait for it again with: muster operations wait ${id}`);
+    expect(err).toContain(`The operation ${id} continues. Wait for it again with: muster operations wait ${id}`);
     expect(await server.muster('operations', 'wait', id)).toMatchObject({ code: 0 });
   });
 

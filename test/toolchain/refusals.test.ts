@@ -11,7 +11,7 @@ const REFUSALS = SOURCES.flatMap(({ path, text }) => refusalsIn(path, text, CONS
 
 /** At the beginning of a sentence or of a part of it, so that a noun is not taken for a verb. */
 const ADVICE =
-  /(?:^|[.;:,] |\bor |\band |\bfirst |\bthen )(?:ask|associate|build|change|check|choose|clear|close|compare|copy|create|delete|disassociate|end|free|get|give|have|join|leave|list|look|make|move|name|put|raise|read|remove|repeat|run|say|see|send|set|share|slow|start|stop|try|use|wait|write)\b/i;
+  /(?:^|[.;:,] |\bor |\band |\bfirst |\bthen )(?:ask|associate|build|change|check|choose|clear|close|compare|copy|create|delete|disassociate|end|free|get|give|have|join|leave|list|look|make|move|name|put|raise|read|remove|repeat|request|run|say|see|send|set|share|slow|start|stop|try|use|wait|write)\b/i;
 /** A command that does it, or shows what is in the way. */
 const COMMAND = /(?:"|: )muster [a-z]/;
 

@@ -5,7 +5,7 @@ import type { ViewAuthenticity } from './trust.ts';
 const UNVERIFIABLE = {
   code: 'view-unverifiable',
   message:
-    'This agent has no key of its control plane and speaks plain HTTP: it takes views, but does not leave the fleet when it is told to. Use HTTPS, or join this host again.',
+    'This agent has no key of its control plane and speaks plain HTTP: it takes views, but does not leave the fleet on a leave order. Use HTTPS, or join this host again.',
 };
 
 export class AuthenticityReport {
@@ -46,7 +46,7 @@ export class AuthenticityReport {
   }
 
   #report(code: string, via: string, what: string): void {
-    const message = `${via} sent ${what} without proof that it is of the control plane. This host goes on with its last view. Use HTTPS, or join it again.`;
+    const message = `${via} sent ${what} without proof that it is of the control plane. This host keeps its last view. Use HTTPS, or join it again.`;
     if (this.#unauthenticated !== message) this.#log.warn({ code, server: via }, message);
     this.#unauthenticated = message;
   }

@@ -16,7 +16,7 @@ export function refuseUnacceptable(accept: string | undefined): void {
   if (accept === undefined || accept.trim() === '') return;
   const wanted = accept.split(',').map((one) => one.split(';', 1)[0]?.trim().toLowerCase() ?? '');
   if (wanted.some((one) => GOOD.has(one))) return;
-  const detail = `This server answers in ${YANG_JSON} and in nothing else; ask for that in Accept.`;
+  const detail = `This server answers in ${YANG_JSON} and in nothing else; request that in Accept.`;
   throw new HttpProblem({ status: 406, code: 'not-acceptable', detail });
 }
 

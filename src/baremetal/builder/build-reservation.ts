@@ -112,7 +112,7 @@ export function ownInstance(instance: string): Refusal {
 }
 
 function buildNotWaiting({ instance, manager, build = '' }: BuildRequest): Refusal {
-  const message = `No build of instance "${instance}" waits for a node from manager "${manager}" under ${build}: it has ended, or went to another manager. Nothing was reserved. Ask for the manager's tasks again.`;
+  const message = `No build of instance "${instance}" waits for a node from manager "${manager}" under ${build}: it has ended, or went to another manager. Nothing was reserved. Read the manager's tasks again.`;
   return { kind: 'conflict', code: 'build-not-waiting', message, facts: { instance, manager, build } };
 }
 

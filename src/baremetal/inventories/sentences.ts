@@ -7,9 +7,9 @@ export const inventorySentences: ReasonSentences = {
   // Of a claim that waits for it, and of the alarm, which says how many nodes it concerns.
   [INVENTORY_UNREACHABLE]: ({ inventory, text, nodes }) => {
     const said = typeof text === 'string' && text !== '' ? `: ${text.replace(/[.\s]+$/, '')}` : '';
-    const what = `The inventory ${formatFact(inventory)} does not answer${said}. It is asked again.`;
+    const what = `The inventory ${formatFact(inventory)} does not answer${said}; requests are retried.`;
     if (nodes === undefined) return what;
-    return `${what} Its ${formatFact(nodes)} nodes are shown and counted as they were seen last, and none is taken away; none of them can be claimed meanwhile. See that it runs, and that the server that decides is started with its address and reaches it.`;
+    return `${what} Its ${formatFact(nodes)} nodes are shown and counted as they were seen last, and none is removed; none of them can be claimed meanwhile. See that it runs, and that the server that decides is started with its address and reaches it.`;
   },
   [ALLOCATIONS_MISSING]: ({ inventory, missing, missingOf, unknown, unknownOf }) =>
     [
@@ -17,12 +17,12 @@ export const inventorySentences: ReasonSentences = {
       missing === undefined
         ? ''
         : endSentence(
-            `It has no claim for ${formatFact(missing)} that Muster holds: ${formatFact(missingOf)}. Whoever removed it there may give the node to another: claim it there again, or delete the instance`,
+            `It has no claim for ${formatFact(missing)} that Muster holds: ${formatFact(missingOf)}. Another client may get the node: claim it there again, or delete the instance`,
           ),
       unknown === undefined
         ? ''
         : endSentence(
-            `It has ${formatFact(unknown)} of Muster that nobody holds any more: ${formatFact(unknownOf)}. Delete it there; its node is not offered until then`,
+            `It has ${formatFact(unknown)} of Muster that no reservation holds: ${formatFact(unknownOf)}. Delete it there; its node is not offered until then`,
           ),
     ]
       .filter((part) => part !== '')

@@ -156,7 +156,7 @@ export function nameTaken(name: string, remainingMs?: number): Refusal {
 }
 
 export function leaseLost(name: string): Refusal {
-  const message = `The lease of manager "${name}" is over. Stop acting on machines, register again, and acquire its nodes anew.`;
+  const message = `The lease of manager "${name}" is over. Stop acting on machines, register again, and acquire its nodes again.`;
   return { kind: 'conflict', code: 'lease-lost', message, facts: { manager: name } };
 }
 

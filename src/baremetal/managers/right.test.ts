@@ -43,7 +43,7 @@ describe('the right to act on a node', () => {
     const denied = denyUnlessManages(fleet, { ...CLAIM, ...claim });
     expect(denied).toMatchObject({ kind: 'conflict', code: 'fenced' });
     expect(denied?.message).toBe(
-      `${sentence} Nothing was done. Ask for the manager's tasks again, and act on those alone.`,
+      `${sentence} Nothing was done. Read the manager's tasks again and carry out only those.`,
     );
   });
 });

@@ -81,6 +81,6 @@ export function isUnderLease(
 
 function fenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
   mark(`manager-fenced-${why}`);
-  const message = `${what} Nothing was done. Ask for the manager's tasks again, and act on those alone.`;
+  const message = `${what} Nothing was done. Read the manager's tasks again and carry out only those.`;
   return { kind: 'conflict', code: 'fenced', message, facts };
 }

@@ -156,7 +156,7 @@ async function commitSlice(
 }
 
 function interruptedCall(): Refusal {
-  const message = 'This server cannot go on with the call. Repeat it: what is done is left as it is.';
+  const message = 'This server cannot continue the call. Repeat it: what is done is left as it is.';
   return { kind: 'unavailable', code: 'call-interrupted', message };
 }
 

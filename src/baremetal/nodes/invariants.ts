@@ -87,7 +87,7 @@ const freeNodeIsClean: Invariant = {
 
 /** After a deploy began there is data on it, in every state until it is clean. */
 const dataIsRemembered: Invariant = {
-  name: 'never: a node is deployed to, or cleaned, and nobody remembers the data on it',
+  name: 'never: a node is deployed to, or cleaned, and the data on it is not recorded',
   check: (_fleet, changed) =>
     nodeChanges(changed).flatMap(({ id, after }) => {
       if (after === undefined || after.dirty === true) return [];

@@ -227,7 +227,7 @@ function changedBy({ by, nowMs }: ChangeNote): Pick<Node, 'changedBy' | 'changed
 }
 
 function refuseState({ id, doc: { state } }: StoredNode, wanted: NodeState): Refusal {
-  const message = `Node "${id}" is ${state}, which ${wanted} does not follow. Look at it with "muster baremetal nodes show ${id}".`;
+  const message = `Node "${id}" is ${state}, which ${wanted} does not follow. Show it with "muster baremetal nodes show ${id}".`;
   return { kind: 'conflict', code: 'wrong-node-state', message, facts: { node: id, state, wanted } };
 }
 
@@ -238,7 +238,7 @@ function refuseNotFree({ id, doc }: StoredNode): Refusal {
 }
 
 function refuseNotInUse({ id, doc: { state } }: StoredNode): Refusal {
-  const message = `Node "${id}" is ${state} and no instance's: nobody acts on it. Look at it with "muster baremetal nodes show ${id}".`;
+  const message = `Node "${id}" is ${state}, has no instance, and no manager acts on it. Show it with "muster baremetal nodes show ${id}".`;
   return { kind: 'conflict', code: 'node-not-in-use', message, facts: { node: id, state } };
 }
 

@@ -215,7 +215,7 @@ export function failUnanswered(step: AllocationStep, because: Reason): RecordSte
 export function stopWaiting(step: AllocationStep, because: Reason): Change[] {
   const { reservation, node } = allocationOf(step.fleet, step.item);
   if (reservation === undefined) return [];
-  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${formatFact(because['message'] ?? because.code)}). Ask again once it does.`;
+  const message = `The inventory of node "${node?.id ?? ''}" did not answer in time (${formatFact(because['message'] ?? because.code)}). Repeat the request once it does.`;
   const reason = { code: 'claim-unanswered', message };
   return [put(RESERVATION, reservation.id, failReservation(reservation.doc, { reason, ...changeOf(step) }))];
 }

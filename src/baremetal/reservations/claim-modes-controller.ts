@@ -42,10 +42,7 @@ export class ClaimModesController {
     } catch (error) {
       if (!(error instanceof InventoryUnavailable)) throw error;
       if (!this.#silent.has(name))
-        this.#options.log.warn(
-          { inventory: name, why: error.message },
-          'the inventory does not answer: it is asked again',
-        );
+        this.#options.log.warn({ inventory: name, why: error.message }, 'the inventory does not answer; retrying');
       this.#silent.add(name);
     }
   }

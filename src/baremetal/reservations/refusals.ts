@@ -16,13 +16,13 @@ export function malformedReservation(problems: readonly Problem[]): Refusal {
 }
 
 export function requestDiffers(instance: string): Refusal {
-  const message = `Instance "${instance}" has a reservation that was asked for otherwise. Look at it with "muster baremetal reservations show ${instance}", and release it first if another node is wanted.`;
+  const message = `Instance "${instance}" has a reservation with another request. Show it with "muster baremetal reservations show ${instance}", and release it first if another node is wanted.`;
   return { kind: 'conflict', code: 'request-differs', message, facts: { instance } };
 }
 
 /** Its flavor says what the node of a build has to be: the manager that has the task asks for that. */
 export function buildOfManager(build: string): Refusal {
-  const message = `"${build}" is a build of the control plane: only the manager that it was given to asks for its node. Leave "build" out.`;
+  const message = `"${build}" is a build of the control plane: only its manager requests its node. Leave "build" out.`;
   return { kind: 'invalid', code: 'build-of-manager', message, field: '/build', facts: { build } };
 }
 
@@ -32,7 +32,7 @@ export function managerNotRegistered(manager: string): Refusal {
 }
 
 export function managerLapsed(manager: string): Refusal {
-  const message = `The lease of manager "${manager}" is over: nobody would act on the node. Name a live one of "muster baremetal managers list".`;
+  const message = `The lease of manager "${manager}" has expired: no manager would act on the node. Name a live one of "muster baremetal managers list".`;
   return { kind: 'conflict', code: 'manager-lapsed', message, field: '/manager', facts: { manager } };
 }
 
@@ -54,7 +54,7 @@ export function unknownCandidate(candidate: string, at: number): Refusal {
 
 /** Tells the caller to come back; the limit is of work that is under way, not of the caller. */
 export function tooManyAllocations(most: number): Refusal {
-  const message = `Inventories are being asked for ${most} nodes already. Repeat the request in a moment.`;
+  const message = `${most} claims are in progress at inventories already. Repeat the request in a moment.`;
   return { kind: 'unavailable', code: 'allocations-at-limit', message, retryAfterMs: 1000, facts: { most } };
 }
 

@@ -33,7 +33,7 @@ const UNCLAIM_BACKOFF = { firstMs: 1000, longestMs: 60_000 };
 export const reservationRelease: OperationKind = {
   name: RESERVATION_RELEASE,
   steps: ['stop', ...TEARDOWN_STEPS, 'unclaim'],
-  cancel: { kind: 'none', because: 'a release is remembered until it is done; ask for another node instead' },
+  cancel: { kind: 'none', because: 'a release is remembered until it is done; request another node instead' },
   retry: { kind: 'does', what: 'the machine is cleaned again, and what is left is released' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
   observe: observeUnclaim,

@@ -99,7 +99,7 @@ describe('no match', () => {
     ];
     expect(answer.refusal).toMatchObject({ code: 'no-match', facts: { instance: 'i1', stage: 'traits', stages } });
     expect(answer.refusal.message).toMatchInlineSnapshot(
-      `"No node for instance "i1": 0 of 1 have the traits HW_GPU. Ask for less, or see what was left after each stage with "muster baremetal reservations show i1"."`,
+      `"No node for instance "i1": 0 of 1 have the traits HW_GPU. Request less, or see what was left after each stage with "muster baremetal reservations show i1"."`,
     );
     expect(reservationOf(fleet)).toMatchObject({
       state: 'error',

@@ -7,9 +7,9 @@ export const reservationSentences: ReasonSentences = {
   'reservation-failed': ({ instance, because }) =>
     `There is no node for ${formatFact(instance)}: ${endSentence(formatFact(because))}`,
   'inventory-refused': ({ inventory, node, text }) =>
-    `The inventory ${formatFact(inventory)} refuses what it was asked for node ${formatFact(node)}${textAfter(text)}. It is asked again.`,
+    `The inventory ${formatFact(inventory)} refused the claim of node ${formatFact(node)}${textAfter(text)}; the claim is retried.`,
   'inventory-silent': ({ inventory }) =>
-    `The inventory ${formatFact(inventory)} did not answer in time. It is asked again.`,
+    `The inventory ${formatFact(inventory)} did not answer in time; the claim is retried.`,
   'inventory-not-configured': ({ inventory }) =>
     `This server does not know the inventory ${formatFact(inventory)}. Start it with the options that name it.`,
 };

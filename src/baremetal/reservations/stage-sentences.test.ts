@@ -70,6 +70,6 @@ test('the-refusal-says-where-the-last-were-lost', () => {
   expect(noMatch('i1', stages, demandOf(reserveCommand().request, undefined))).toMatchObject({
     code: 'no-match',
     facts: { stage: 'state' },
-    message: expect.stringMatching(/^No node for instance "i1": 0 of 3 are free: .* Ask for less, or /) as string,
+    message: expect.stringMatching(/^No node for instance "i1": 0 of 3 are free: .* Request less, or /) as string,
   });
 });

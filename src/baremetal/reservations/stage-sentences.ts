@@ -103,6 +103,6 @@ export function noMatch(instance: string, stages: readonly StageCount[], demand:
   const nth = stages.findIndex(({ left }) => left === 0);
   const sentence = stageSentences(stages, demand)[nth] ?? 'None was left.';
   const stage = stages[nth]?.stage ?? 'race';
-  const message = `No node for instance "${instance}": ${sentence} Ask for less, or see what was left after each stage with "muster baremetal reservations show ${instance}".`;
+  const message = `No node for instance "${instance}": ${sentence} Request less, or see what was left after each stage with "muster baremetal reservations show ${instance}".`;
   return { kind: 'conflict', code: 'no-match', message, facts: { instance, stage, stages } };
 }

@@ -49,7 +49,7 @@ function facts(one: Manager, nowMs: number): Facts {
   return [
     ['Name', one.name],
     ['State', `${one.state}, since ${relativeTime(one.sinceMs, nowMs)}`],
-    ['Drain', draining && `asked for by ${draining.by} ${relativeTime(draining.atMs, nowMs)}`],
+    ['Drain', draining && `requested by ${draining.by} ${relativeTime(draining.atMs, nowMs)}`],
     ['Empty', draining?.emptyAtMs === undefined ? undefined : `since ${relativeTime(draining.emptyAtMs, nowMs)}`],
     ['Paused', one.paused && `by ${one.paused.by} ${relativeTime(one.paused.atMs, nowMs)}`],
     ['Runs', one.embedded === true ? 'inside a server' : 'as a program of its own'],
@@ -150,12 +150,12 @@ function pauseManager(cli: Cli): Command {
 }
 
 function resumeManager(cli: Cli): Command {
-  const command = new Command('resume').description('Let managers that were paused go on').argument('<names...>');
+  const command = new Command('resume').description('Resume paused managers').argument('<names...>');
   addExamples(command, ['one that was paused', 'muster baremetal managers resume m1']);
   return withAction(cli, command, (session, { args }) =>
     forEachName(session, args, async (name) => {
       const value = await session.client.write<Manager>('POST', `${resourcePath(MANAGERS, name)}/resume`);
-      return { value, sentence: `Manager ${name} goes on.` };
+      return { value, sentence: `Manager ${name} is resumed.` };
     }),
   );
 }

@@ -27,7 +27,7 @@ export function nodeCommands(cli: Cli): Command {
         ['--inventory <name>', 'only nodes of this inventory: simulated or ironic'],
         ['--maintenance <yes>', 'only nodes in maintenance (true), or not (false)'],
       ],
-      examples: [['those that need somebody', 'muster baremetal nodes list --state clean-failed']],
+      examples: [['those that need an operator', 'muster baremetal nodes list --state clean-failed']],
     }),
     showCommand(cli, NODES),
     createNode(cli),
@@ -122,9 +122,7 @@ interface MaintenanceOptions {
 
 function maintenance(cli: Cli): Command {
   const command = new Command('maintenance')
-    .description(
-      'Take nodes into maintenance, or out of it: they are not offered meanwhile, whoever has them keeps them',
-    )
+    .description('Take nodes into maintenance, or out of it: they are not offered meanwhile; instances on them stay')
     .argument('<names...>')
     .option('--reason <text>', 'why, for the history')
     .option('--end', 'take them out of it');

@@ -30,7 +30,7 @@ const RESERVATIONS: ResourceSpec<Reservation> = {
     { title: 'node', of: (one) => one.node },
     { title: 'manager', of: (one) => one.manager },
     { title: 'project', of: (one) => one.project },
-    { title: 'asked for', of: (one) => relativeTime(one.createdAtMs, nowMs) },
+    { title: 'requested', of: (one) => relativeTime(one.createdAtMs, nowMs) },
     { title: 'reason', of: (one) => one.reason?.message },
   ],
   facts,
@@ -70,7 +70,7 @@ export function reservationCommands(cli: Cli): Command {
       empty: 'No reservations. Each instance on bare metal has one.',
       filters: [
         ['--state <state>', 'only those that are allocating, active, releasing or error'],
-        ['--manager <name>', 'only those that this manager asked for'],
+        ['--manager <name>', 'only those that this manager requested'],
         ['--node <name>', 'the one of this node'],
         ['--project <name>', 'only those of this project'],
         ['--site <name>', 'only those on nodes of this site'],
@@ -128,7 +128,7 @@ async function noteWhyNot(session: Session, instance: string): Promise<void> {
 function sentenceOf({ id, state, node }: Reservation): string {
   const look = `"muster baremetal reservations show ${id}"`;
   return state === 'allocating'
-    ? `The inventory is being asked for a node for ${id}; ${look} says what becomes of it.`
+    ? `The claim of a node for ${id} is in progress; ${look} shows the result.`
     : `Node ${node} is reserved for ${id}.`;
 }
 

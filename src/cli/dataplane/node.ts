@@ -50,7 +50,7 @@ export function dataplaneDiff(cli: Cli): Command {
 export function dataplaneTrace(cli: Cli): Command {
   const command = withNodeOptions(
     new Command('trace')
-      .description('Ask the switch of this machine what would become of a packet, with whose each flow is and why')
+      .description('Trace in the switch of this machine what would become of a packet, with whose each flow is and why')
       .argument('<flow>', 'the packet in the words of ovs-ofctl; fields that it does not name are zero'),
   );
   addExamples(command, [

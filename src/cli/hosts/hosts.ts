@@ -239,7 +239,7 @@ function reAdmit(cli: Cli): Command {
     .description('Trust hosts again that were put into quarantine; a removed one is joined instead')
     .argument('<names...>')
     .requiredOption('--reason <text>', 'why it can be trusted');
-  addExamples(command, ['it was installed anew', 'muster hosts re-admit compute-1 --reason "reinstalled"']);
+  addExamples(command, ['it was reinstalled', 'muster hosts re-admit compute-1 --reason "reinstalled"']);
   return withAction<ReasonOption>(cli, command, (session, { args, options: { reason } }) =>
     postToEach(session, args, {
       action: 're-admit',

@@ -12,7 +12,7 @@ export function scaleOutCommand(cli: Cli): Command {
   const command = withWait(
     withHostOptions(
       new Command('scale-out').description('Bring hosts into service, new ones and ones that were removed before'),
-    ).option('--rebalance', 'spread services anew over all hosts once these are in service'),
+    ).option('--rebalance', 'spread services over all hosts again once these are in service'),
   );
   addExamples(
     command,

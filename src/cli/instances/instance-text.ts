@@ -67,7 +67,7 @@ function nodeFacts({ nodeStatus }: Instance): Facts {
   const { state, power, epoch, manager } = nodeStatus;
   return [
     ['Node state', `${state}, power ${power}`],
-    ['Managed by', `${manager ?? 'nobody now'} (epoch ${epoch})`],
+    ['Managed by', `${manager ?? 'no manager'} (epoch ${epoch})`],
   ];
 }
 

@@ -38,7 +38,7 @@ function listInstances(cli: Cli): Command {
       ['--flavor <name>', 'only of this flavor'],
       ['--group <name>', 'only of this server group'],
     ],
-    empty: 'No instances. Ask for one with: muster instances create <name> --flavor <flavor>',
+    empty: 'No instances. Create one with: muster instances create <name> --flavor <flavor>',
     examples: [
       ['what went wrong', 'muster instances list --state error'],
       ['what runs and is not connected', 'muster instances list --degraded'],
@@ -64,7 +64,7 @@ function createInstances(cli: Cli): Command {
   const command = withWait(
     withRequest(
       new Command('create')
-        .description('Ask for instances: ports are taken or made, hosts are found, and the hosts build them')
+        .description('Request instances: ports are taken or made, hosts are found, and the hosts build them')
         .argument('[name]', 'what to call them; made from the flavor if none is given'),
     ),
   );
@@ -143,7 +143,7 @@ const PLACE_COLUMNS: readonly Column<Place>[] = [
 function previewInstances(cli: Cli): Command {
   const command = withRequest(
     new Command('preview')
-      .description('Ask where instances would go, or why they would not; nothing is made')
+      .description('Show where instances would go, or why they would not; nothing is made')
       .argument('[name]', 'what they would be called'),
   );
   addExamples(command, ['would ten fit', 'muster instances preview --flavor large --network lan --count 10']);

@@ -56,7 +56,7 @@ function facts(one: Service, nowMs: number): Facts {
 export function servicesCommand(cli: Cli): Command {
   return commandGroup(
     'services',
-    'Network services (NAT, subnet routes, DHCP) and the host designated for each: which, why, and handing over',
+    'Network services (NAT, subnet routes, DHCP) and the host designated for each: which, why, and handovers',
     listCommand(cli, SERVICES, {
       filters: [
         ['--type <type>', 'only of this type: nat, subnet-route, dhcp'],
@@ -198,7 +198,7 @@ function rebalance(cli: Cli): Command {
     if (operation === undefined) {
       await session.reportDone(
         answer,
-        more ? 'Handovers are under way. Ask again when they have ended.' : 'It is even already.',
+        more ? 'Handovers are under way. Run this again when they have ended.' : 'It is even already.',
       );
       return EXIT.ok;
     }

@@ -120,7 +120,7 @@ async function pollOperation(session: Session, id: string, patience: WaitSignals
   const { paintNotes: paint, terminal } = session;
   const again = `Wait for it again with: muster operations wait ${id}`;
   const followed = {
-    goesOn: `The operation ${id} goes on. ${again}`,
+    continues: `The operation ${id} continues. ${again}`,
     poll: () => fetchProgress(session, id),
     isDone: ({ operation }: OperationProgress) => isFinished(operation),
     render: (seen: OperationProgress) =>
@@ -129,8 +129,8 @@ async function pollOperation(session: Session, id: string, patience: WaitSignals
   };
   const watched = await pollUntilDone(session, followed, patience);
   if (isFinished(watched.operation)) return watched;
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, followed.goesOn);
-  throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and goes on. ${again}`);
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, followed.continues);
+  throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and continues. ${again}`);
 }
 
 async function fetchProgress({ client }: Session, id: string): Promise<OperationProgress> {

@@ -41,7 +41,7 @@ describe('commits as text', () => {
     ];
     expect(text(commit([{ kind: 'host', id: 'c1', doc: {}, fields }]))).toMatchInlineSnapshot(`
       "7  3m ago  admin
-        host/c1 zone a → b, disabled {"reason":"fan","by":"x","atMs":1}, forcedDown taken away, connection up → down, capacity.vcpus 8 → 16"
+        host/c1 zone a → b, disabled {"reason":"fan","by":"x","atMs":1}, forcedDown removed, connection up → down, capacity.vcpus 8 → 16"
     `);
   });
 

@@ -62,7 +62,7 @@ const VALUE_LENGTH_MAX = 60;
 
 function fieldText({ field, from, to }: FieldChange): string {
   const name = field.slice(1);
-  if (to === undefined) return `${name} taken away`;
+  if (to === undefined) return `${name} removed`;
   return from === undefined ? `${name} ${valueText(to)}` : `${name} ${valueText(from)} → ${valueText(to)}`;
 }
 

@@ -11,7 +11,7 @@ const noHolder = (): Failure => new ApiRefusal(503, { code: 'no-holder', detail:
 /** Each poll takes five seconds of the session's clock. */
 function display(session: TestSession, answers: (string | Failure)[]): PollDisplay<string> {
   return {
-    goesOn: 'The operation op-1 goes on.',
+    continues: 'The operation op-1 continues.',
     poll: () => {
       session.clockMs += 5000;
       const next = answers.length > 1 ? answers.shift() : answers[0];
@@ -40,7 +40,7 @@ test('a-server-that-stays-away ends the wait, with how to follow the operation',
   const given = pollUntilDone(session, display(session, [unreachable()]), patient);
   await expect(given).rejects.toMatchObject({
     exitCode: EXIT.unreachable,
-    message: 'No Muster server answers.\nThe operation op-1 goes on.',
+    message: 'No Muster server answers.\nThe operation op-1 continues.',
   });
 });
 
@@ -51,7 +51,7 @@ test.each([
   const session = new TestSession();
   const polls = display(session, [unreachable()]);
   const waited = pollUntilDone(session, polls, { interrupted, ended: AbortSignal.abort() });
-  const message = 'No Muster server answers.\nThe operation op-1 goes on.';
+  const message = 'No Muster server answers.\nThe operation op-1 continues.';
   await expect(waited).rejects.toMatchObject({ exitCode, message });
 });
 

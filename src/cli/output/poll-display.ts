@@ -21,7 +21,7 @@ export interface PollDisplay<T> {
   /** What changed since the last output. */
   readonly changedLines: (seen: T) => readonly string[];
   /** That it goes on without this program, and how to follow it again. */
-  readonly goesOn: string;
+  readonly continues: string;
 }
 
 /** When waiting is over, and whether that was Ctrl-C. */
@@ -54,7 +54,11 @@ export async function pollUntilDone<T>(session: Session, followed: PollDisplay<T
 }
 
 /** A server that does not answer for a while is tried again: it is restarted, or another one takes over. */
-async function pollPatiently<T>(session: Session, { poll, goesOn }: PollDisplay<T>, patience: WaitSignals): Promise<T> {
+async function pollPatiently<T>(
+  session: Session,
+  { poll, continues }: PollDisplay<T>,
+  patience: WaitSignals,
+): Promise<T> {
   const { ended } = patience;
   let sinceMs: number | undefined;
   for (let waitMs = POLL_MIN_MS; ; waitMs = Math.min(POLL_MAX_MS, waitMs * 1.3)) {
@@ -67,7 +71,7 @@ async function pollPatiently<T>(session: Session, { poll, goesOn }: PollDisplay<
         session.note(`The server does not answer. Asking again for ${UNREACHABLE_MAX_MS / 1000} s.`);
       }
       if (ended.aborted || session.nowMs() - sinceMs >= UNREACHABLE_MAX_MS) {
-        throw new Failure(exitOf(patience), `${error.message}\n${goesOn}`, { cause: error });
+        throw new Failure(exitOf(patience), `${error.message}\n${continues}`, { cause: error });
       }
       await sleep(waitMs, undefined, { signal: ended }).catch(() => undefined);
     }

@@ -41,11 +41,11 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
   const names = new Set((answer.hosts ?? []).map(({ host, name }) => name ?? host));
   const startedMs = session.nowMs();
   const again = `Show it with: muster scale-in status. Wait for it with: muster operations wait ${ids.join(' ')}`;
-  const goesOn = `${ids.join(', ')} ${ids.length === 1 ? 'goes' : 'go'} on without you. ${again}`;
+  const continues = `${ids.join(', ')} ${ids.length === 1 ? 'continues' : 'continue'} without this command. ${again}`;
   const seen = await pollUntilDone<PolledProgress>(
     session,
     {
-      goesOn,
+      continues,
       poll: () => fetchProgress(session, { ids, names, startedMs }),
       isDone: ({ operations }) => operations.every(isFinished),
       render: (now) => renderProgress(now, { paint, nowMs: session.nowMs(), columns: terminal.columns() }),
@@ -54,8 +54,8 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
     patience,
   );
   if (seen.operations.every(isFinished)) return reportEnd(session, waiting, seen);
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, goesOn);
-  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${goesOn}`);
+  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, continues);
+  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${continues}`);
 }
 
 function operationsIn({ operation, hosts = [] }: VerbAnswer): string[] {

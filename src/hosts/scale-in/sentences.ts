@@ -51,9 +51,9 @@ export const scaleInSentences: ReasonSentences = {
   'leave-unanswered': ({ host, forced }) =>
     forced === true
       ? `Host ${formatFact(host)} was ordered to leave and has not answered yet: its agent is connected and does not finish. It is removed by force after a minute at most.`
-      : `Host ${formatFact(host)} was ordered to leave and has not answered yet: its agent is connected and does not finish. The operation waits for it, 5 minutes in all; check the agent there, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
+      : `Host ${formatFact(host)} was ordered to leave and has not answered yet: its agent is connected and does not finish. The operation waits for it, 5 minutes in all; check the agent there, or continue without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leave-given-up': ({ host, connection }) =>
-    `Host ${formatFact(host)} was to leave and did not answer within 5 minutes; its connection is ${formatFact(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or go on without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
+    `Host ${formatFact(host)} was to leave and did not answer within 5 minutes; its connection is ${formatFact(connection)}. Nothing of it was removed. Stop its agent and end it again once it is down, or continue without it with "muster scale-in end ${formatFact(host)} --force --reason <why>".`,
   'leaver-silent': ({ host, forced }) =>
     forced === true
       ? `Host ${formatFact(host)} was to be ordered to leave and is silent. It is removed by force after a minute at most.`
@@ -61,7 +61,7 @@ export const scaleInSentences: ReasonSentences = {
   'has-left': ({ host }) => `Host ${formatFact(host)} has left and is about to be removed.`,
   'brought-back': ({ host }) => `Host ${formatFact(host)} was brought back meanwhile.`,
   'agent-has-left': ({ host }) =>
-    `The agent of host ${formatFact(host)} left when it was told to, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
+    `The agent of host ${formatFact(host)} left on order, and its credential was revoked. Get a join token with "muster hosts join-token ${formatFact(host)}" and start "muster agent" there again.`,
   'forced-down': ({ host }) =>
     `Host ${formatFact(host)} is forced down: an operator stated that it is off. Take that back with "muster hosts clear-force-down ${formatFact(host)}".`,
   'peer-not-connected': ({ peer, host }) =>

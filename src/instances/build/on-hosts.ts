@@ -104,7 +104,7 @@ function noValidHost(
 ): Refusal {
   const why = report === undefined ? '' : ` ${reportText(report)}`;
   const shown = report === undefined || siteLimit === undefined ? report : scopeReportToSite(report);
-  const message = `Only ${made} of ${count} instances can be placed, and at least ${minCount} were requested. Nothing was created.${why} Ask for fewer, or make room.`;
+  const message = `Only ${made} of ${count} instances can be placed, and at least ${minCount} were requested. Nothing was created.${why} Request fewer, or free capacity.`;
   return { kind: 'conflict', code: 'no-valid-host', message, facts: { placed: made, count, minCount, ...shown } };
 }
 

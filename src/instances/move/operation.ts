@@ -245,7 +245,7 @@ function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
     case 'activate': {
       const { host = '', move } = instance.doc;
       const late = fault(
-        `The instance was migrated to host ${host}, which has not reported in time that it runs there${disconnectedText(look)}. Go on with it by "muster operations retry ${move.operation}", or delete the instance.`,
+        `The instance was migrated to host ${host}, which has not reported in time that it runs there${disconnectedText(look)}. Resume it with "muster operations retry ${move.operation}", or delete the instance.`,
       );
       return [putMoving(look, { fault: late }), ...sweepEnd(look, move.from)];
     }
@@ -258,7 +258,7 @@ function failOverdue(look: MoveContext): ReturnType<typeof restoreInPlace> {
       return [...composeArrival(look), ...sweepEnd(look, instance.doc.move.from)];
     default: {
       const { operation, from } = instance.doc.move;
-      const message = `The move from ${from} to ${targetOf(instance.doc)} passed its deadline, and cannot go back. Go on with it by "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;
+      const message = `The move from ${from} to ${targetOf(instance.doc)} passed its deadline, and cannot go back. Resume it with "muster operations retry ${operation}", or delete the instance. If host ${from} is off for certain, it can be built elsewhere too, with "muster instances rebuild ${instance.id}".`;
       return [putMoving(look, { fault: fault(message) })];
     }
   }

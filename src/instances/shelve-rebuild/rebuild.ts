@@ -127,6 +127,6 @@ export const instanceRebuild: OperationKind = {
     kind: 'none',
     because: 'the instance may be without a host meanwhile; a rebuild that finds none ends by itself',
   },
-  retry: { kind: 'none', because: 'an instance that found no host keeps what it has; ask for a new rebuild' },
+  retry: { kind: 'none', because: 'an instance that found no host keeps what it has; request a new rebuild' },
   plan: planInState('rebuilding'),
 };

@@ -99,18 +99,18 @@ export function isSpecial(cidr: Cidr, { value }: Ip): boolean {
 
 function addressOutsideSubnet(ip: string, { network, subnet, field }: IpAddressRequest): Refusal {
   const where = subnet === undefined ? `any subnet of network "${network}"` : `subnet "${subnet}" of "${network}"`;
-  const message = `${ip} does not lie in ${where}. Ask for an address of one of its subnets.`;
+  const message = `${ip} does not lie in ${where}. Request an address of one of its subnets.`;
   return invalid('address-outside-subnet', message, { field, facts: { ip, network } });
 }
 
 function addressReserved(ip: string, { id, doc }: StoredSubnet, field: string): Refusal {
-  const message = `${ip} is the network or the broadcast address of subnet ${doc.cidr}. Ask for another address.`;
+  const message = `${ip} is the network or the broadcast address of subnet ${doc.cidr}. Request another address.`;
   return invalid('address-reserved', message, { field, facts: { ip, subnet: id } });
 }
 
 export function addressInUse(ip: string, holder: string, field: string): Refusal {
   const who = holder === 'gateway' ? 'the gateway' : `port "${holder}"`;
-  const message = `${ip} belongs to ${who} already. Ask for another address, or for none.`;
+  const message = `${ip} belongs to ${who} already. Request another address, or none.`;
   return conflict('address-in-use', message, { field, facts: { ip, holder } });
 }
 

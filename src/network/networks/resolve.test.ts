@@ -62,7 +62,7 @@ describe('requested networks', () => {
     expect(resolveNetworks(world(), ask(many))).toEqual({
       kind: 'invalid',
       code: 'too-many-nics',
-      message: 'The request asks for 40 NICs, and an instance has 32 at most. Ask for fewer.',
+      message: 'The request has 40 NICs, and an instance has 32 at most. Request fewer.',
       field: '/networks',
       facts: { requested: 40, most: 32 },
     });

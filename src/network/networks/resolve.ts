@@ -77,7 +77,7 @@ export function resolveNetworks(fleet: FleetReader, request: NicsRequest): Resol
 }
 
 function tooManyNics(requested: number): Refusal {
-  const message = `The request asks for ${requested} NICs, and an instance has ${NICS_MAX} at most. Ask for fewer.`;
+  const message = `The request has ${requested} NICs, and an instance has ${NICS_MAX} at most. Request fewer.`;
   return invalid('too-many-nics', message, { field: '/networks', facts: { requested, most: NICS_MAX } });
 }
 
@@ -157,7 +157,7 @@ function nicFormProblem(
   }
   if (port === undefined) {
     if (fixedIp === undefined || count === 1) return undefined;
-    const message = `One address cannot go to ${count} instances. Ask for one instance, or leave the address out.`;
+    const message = `One address cannot go to ${count} instances. Request one instance, or leave the address out.`;
     return invalid('count-with-fixed-ip', message, { field: `${field}/fixedIp` });
   }
   if (network !== undefined) {
@@ -166,11 +166,11 @@ function nicFormProblem(
   }
   if (fixedIp !== undefined) {
     const message =
-      'A port has its addresses already. Leave the address out, or ask for a network instead of the port.';
+      'A port has its addresses already. Leave the address out, or request a network instead of the port.';
     return invalid('port-and-fixed-ip', message, { field: `${field}/fixedIp` });
   }
   if (count === 1) return undefined;
-  const message = `One port cannot be attached to ${count} instances. Ask for one instance, or for a network.`;
+  const message = `One port cannot be attached to ${count} instances. Request one instance, or for a network.`;
   return invalid('count-with-port', message, { field: `${field}/port` });
 }
 

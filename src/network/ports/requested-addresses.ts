@@ -92,7 +92,7 @@ function stockProblem(fleet: FleetReader, { network, address, field, promised }:
 function segmentsProblem(fleet: FleetReader, addresses: readonly Address[]): Refusal | undefined {
   const segments = new Set(addresses.map(({ subnet }) => findSubnet(fleet, subnet)?.doc.segment));
   if (segments.size <= 1) return undefined;
-  const message = `The addresses lie in ${segments.size} segments: ${[...segments].join(', ')}. A port is in one; ask for addresses of one segment.`;
+  const message = `The addresses lie in ${segments.size} segments: ${[...segments].join(', ')}. A port is in one; request addresses of one segment.`;
   return invalid('addresses-in-different-segments', message, {
     field: '/fixedIps',
     facts: { segments: [...segments] },

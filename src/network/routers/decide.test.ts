@@ -113,17 +113,17 @@ describe('creating routers', () => {
     [
       'an-address-that-is-not-of-the-network',
       { externalNetwork: 'ext', natAddress: '10.0.0.4' },
-      'invalid address-outside-subnet /natAddress: 10.0.0.4 does not lie in any subnet of network "ext". Ask for an address of one of its subnets.',
+      'invalid address-outside-subnet /natAddress: 10.0.0.4 does not lie in any subnet of network "ext". Request an address of one of its subnets.',
     ],
     [
       'an-address-in-use',
       { externalNetwork: 'ext', natAddress: '203.0.113.2' },
-      'conflict address-in-use /natAddress: 203.0.113.2 belongs to port "nat-of-old" already. Ask for another address, or for none.',
+      'conflict address-in-use /natAddress: 203.0.113.2 belongs to port "nat-of-old" already. Request another address, or none.',
     ],
     [
       'the-address-of-the-gateway-outside',
       { externalNetwork: 'ext', natAddress: '203.0.113.1' },
-      'conflict address-in-use /natAddress: 203.0.113.1 belongs to the gateway already. Ask for another address, or for none.',
+      'conflict address-in-use /natAddress: 203.0.113.1 belongs to the gateway already. Request another address, or none.',
     ],
     [
       'subnets-that-overlap',

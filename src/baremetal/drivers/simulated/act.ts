@@ -112,6 +112,6 @@ function unknownMachine(node: string): Refusal {
 }
 
 function notSimulated(node: string, { inventory }: Node): Refusal {
-  const message = `The machine of node "${node}" is not simulated: inventory "${inventory}" has it. Ask that one to act on it.`;
+  const message = `The machine of node "${node}" is not simulated: inventory "${inventory}" has it. Act on it there.`;
   return { kind: 'conflict', code: 'machine-not-simulated', message, facts: { node, inventory } };
 }

@@ -112,7 +112,7 @@ const inspectRoute = read({
   method: 'GET',
   path: '/api/v1/nodes/:id/machine',
   tag: TAG,
-  about: 'Look at the simulated machine of a node',
+  about: 'Show the simulated machine of a node',
   access: 'manager',
   onFollower: 'forward',
   params: BY_ID,
