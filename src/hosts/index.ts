@@ -68,6 +68,7 @@ export { SCALE_IN } from './scale-in/settings.ts';
 export { recordOwnCleanUp } from './scale-in/pending-clean-up.ts';
 export { scaleInEndKind } from './scale-in/end.ts';
 export { scaleInModel } from './scale-in/invariants.ts';
+export { isBeingEmptied } from './scale-in/host-items.ts';
 export { hostOfDrain } from './scale-in/moves.ts';
 export { scaleInKind } from './scale-in/operation.ts';
 export { scaleInRecoverKind } from './scale-in/recover.ts';

@@ -7,6 +7,7 @@ import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
 import { POWER_ACTIONS, type Builders, type InstanceVerb } from './builder.ts';
 import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './build/create-command.ts';
+import { FORCE, type Disruption, type InstanceUses } from './instance-use.ts';
 import { moveInstances } from './move/move.ts';
 import { rebuildInstances } from './shelve-rebuild/rebuild.ts';
 import { shelveInstance, unshelveInstance } from './shelve-rebuild/shelve.ts';
@@ -16,6 +17,7 @@ export interface ActionRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
   readonly builders: Builders;
+  readonly uses: InstanceUses;
 }
 
 const ACTION_DEADLINE_MS = 3600 * 1000;
@@ -23,6 +25,7 @@ const ACTION_DEADLINE_MS = 3600 * 1000;
 const MOVE = {
   kind: Type.Optional(Type.Enum(['live', 'cold'], { description: 'live by default: it keeps running while it moves' })),
   host: Type.Optional(Type.String({ ...HOST_REF, description: 'the target, by any id of it; chosen by default' })),
+  force: FORCE,
 };
 
 export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
@@ -31,6 +34,7 @@ export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
       verb: 'move',
       about: 'Move an instance to another host, running (live) or stopped (cold), with its ports and addresses',
       fields: MOVE,
+      disruptionOf: () => 'move',
       decide: (fleet, { id, caller, body: { kind = 'live', host }, operation }) => {
         const barred = host === undefined ? undefined : siteLimitProblem(fleet, { caller, id, host });
         if (barred !== undefined) return refuse(barred);
@@ -42,7 +46,8 @@ export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
       verb: 'shelve',
       forProjects: true,
       about: 'Take an instance off its host and keep it, with its ports and addresses',
-      fields: {},
+      fields: { force: FORCE },
+      disruptionOf: () => 'shelve',
       decide: (fleet, { id, operation, hasCredentials }) => shelveInstance(fleet, { id, ...operation, hasCredentials }),
     }),
     actionRoute(options, {
@@ -58,13 +63,14 @@ export function instanceActionRoutes(options: ActionRouteOptions): Route[] {
       about: 'Build an instance elsewhere with the same ports, when its host is forced down',
       fields: {},
       decide: (fleet, { id, caller, operation }) =>
-        rebuildInstances(fleet, { ids: [id], ...operation, within: caller.site }),
+        rebuildInstances(fleet, { ids: [id], ...operation, within: caller.site }, options.uses),
     }),
     actionRoute(options, {
       verb: 'power',
       forProjects: true,
       about: 'Switch an instance on or off, or off and on again; where its builder can do that',
-      fields: { power: Type.Enum(POWER_ACTIONS, { description: '`reboot`: off, and on again' }) },
+      fields: { power: Type.Enum(POWER_ACTIONS, { description: '`reboot`: off, and on again' }), force: FORCE },
+      disruptionOf: ({ power }) => (power === 'on' ? undefined : 'power-off'),
       decide: (fleet, { id, operation, body: { power } }) => {
         const { name, beginPower } = options.builders.ofInstance(fleet, id);
         if (beginPower === undefined) throw new Error(`builder "${name}" switches nothing, and does not say so`);
@@ -97,6 +103,8 @@ interface Action<F extends TProperties> {
   readonly forProjects?: true;
   /** The fields beside a reason and a deadline. */
   readonly fields: F;
+  /** What it does to whatever runs on the instance; such an action has the field `force`. */
+  readonly disruptionOf?: (body: Static<ReturnType<typeof Type.Object<F>>>) => Disruption | undefined;
   readonly decide: (
     fleet: FleetReader,
     actionRequest: ActionRequest<Static<ReturnType<typeof Type.Object<F>>>>,
@@ -105,7 +113,7 @@ interface Action<F extends TProperties> {
 
 function actionRoute<F extends TProperties>(
   options: ActionRouteOptions,
-  { verb, about, forProjects, fields, decide }: Action<F>,
+  { verb, about, forProjects, fields, disruptionOf, decide }: Action<F>,
 ): Route {
   return write({
     method: 'POST',
@@ -132,7 +140,12 @@ function actionRoute<F extends TProperties>(
           const barred = options.builders.verbProblem(fleet, id, verb);
           if (barred !== undefined) return refuse(barred);
           const requestBody = body as ActionRequest<never>['body'];
-          return decide(fleet, { id, caller, body: requestBody, operation: request, hasCredentials });
+          const decideAction = () =>
+            decide(fleet, { id, caller, body: requestBody, operation: request, hasCredentials });
+          const disruption = disruptionOf?.(requestBody);
+          if (disruption === undefined) return decideAction();
+          const isForced = (body as { readonly force?: boolean }).force === true;
+          return options.uses.decide(fleet, { id, disruption, isForced, ...request }, decideAction);
         },
         answer: (started) => startedAnswer(started),
       };

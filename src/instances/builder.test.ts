@@ -13,6 +13,7 @@ import { INSTANCE_INVARIANTS } from './invariants.ts';
 import { INSTANCE } from './model.ts';
 import { moveInstances } from './move/move.ts';
 import { createCommand, fixtureF, flavor, MODELS } from './reference-fixture.ts';
+import { InstanceUses } from './instance-use.ts';
 import { instanceRoutes } from './routes.ts';
 
 const CALLS: string[] = [];
@@ -61,7 +62,10 @@ function fleetWithBoth(): Fleet {
 const SPECIAL = { name: 's', flavor: 'special' };
 const DELETION = { operation: 'op-2' as never, by: 'ann', nowMs: 6, deadlineMs: 1000 };
 
-const ROUTES = [...instanceRoutes({ hasCredentials: () => true, builders: BUILDERS }), ...flavorRoutes(BUILDERS)];
+const ROUTES = [
+  ...instanceRoutes({ hasCredentials: () => true, builders: BUILDERS, uses: new InstanceUses([]) }),
+  ...flavorRoutes(BUILDERS),
+];
 const ADMIN: Caller = { name: 'ann', role: 'admin' };
 const WORLD = { clock: { nowMs: () => 7 }, ids: { next: () => 'op-3' } } as unknown as RouteContext;
 

@@ -12,6 +12,7 @@ import { INSTANCE_HOLDS } from './evacuation/hold.ts';
 import { flavorRoutes } from './catalog/flavor-routes.ts';
 import { groupRoutes } from './catalog/group-routes.ts';
 import { hostBuilder } from './host-builder.ts';
+import { usesOf } from './instance-use.ts';
 import { instanceRoutes } from './routes.ts';
 import { instancesModel } from './fleet-model.ts';
 import { INSTANCE, type Instance } from './model.ts';
@@ -49,7 +50,7 @@ export const instancesModule: Module = {
     instanceShelve,
   ],
   contributions: [
-    contribute(EVACUATORS, (composition) => instanceEvacuator(composition.all(INSTANCE_HOLDS))),
+    contribute(EVACUATORS, (composition) => instanceEvacuator(composition.all(INSTANCE_HOLDS), usesOf(composition))),
     contribute(VIEW_PARTS, instancesPart),
     contribute(BUILDERS, hostBuilder),
   ],
@@ -67,7 +68,11 @@ export const instancesModule: Module = {
     return [
       ...flavorRoutes(builders),
       ...groupRoutes,
-      ...instanceRoutes({ hasCredentials: () => hasCredentials(credentials), builders }),
+      ...instanceRoutes({
+        hasCredentials: () => hasCredentials(credentials),
+        builders,
+        uses: usesOf(composition),
+      }),
       ...tenantRoutes({ evacuators: evacuatorsOf(composition), explain: composition.explain }),
     ];
   },

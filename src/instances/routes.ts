@@ -11,6 +11,7 @@ import {
   permits,
   read,
   refusalAnswer,
+  strictObject,
   findVisible,
   write,
   type Answer,
@@ -32,6 +33,7 @@ import { degradedPorts } from './degraded/degraded.ts';
 import { DELETE_DEADLINE_MS } from './delete/delete.ts';
 import { deleteInstances } from './delete/request.ts';
 import { gateRoutes } from './gate-routes.ts';
+import { FORCE, type InstanceUses } from './instance-use.ts';
 import { instanceActionRoutes } from './action-routes.ts';
 import {
   toCreateCommand,
@@ -66,6 +68,7 @@ export interface InstanceRouteOptions {
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
   readonly builders: Builders;
+  readonly uses: InstanceUses;
 }
 
 const INSTANCES = '/api/v1/instances';
@@ -263,7 +266,7 @@ function previewToJson({ placed, report, nodes }: Preview, { count, caller }: Pr
   });
 }
 
-function deleteRoute({ builders }: InstanceRouteOptions): Route {
+function deleteRoute({ builders, uses }: InstanceRouteOptions): Route {
   return write({
     method: 'DELETE',
     path: `${INSTANCES}/:id`,
@@ -273,15 +276,19 @@ function deleteRoute({ builders }: InstanceRouteOptions): Route {
     scope: 'site',
     forProjects: true,
     params: BY_ID,
+    query: strictObject({ force: FORCE }),
     answers: { 202: { about: 'the operation to follow', schema: Type.Object(STARTED_FIELDS) } },
-    handle: ({ params, caller }, { clock, ids }) => {
+    handle: ({ params: { id }, query: { force = false }, caller }, { clock, ids }) => {
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { operation, by: caller.name, nowMs: clock.nowMs(), deadlineMs: DELETE_DEADLINE_MS };
       return {
-        target: { representation: INSTANCE_REPRESENTATION, id: params.id },
-        why: `delete instance ${params.id}`,
+        target: { representation: INSTANCE_REPRESENTATION, id },
+        why: `delete instance ${id}`,
         operation,
-        decide: (fleet) => deleteInstances(fleet, { ids: [params.id], ...command }, builders),
+        decide: (fleet) =>
+          uses.decide(fleet, { id, disruption: 'delete', isForced: force, ...command }, () =>
+            deleteInstances(fleet, { ids: [id], ...command }, builders),
+          ),
         answer: (deleted) => startedAnswer(deleted),
       };
     },

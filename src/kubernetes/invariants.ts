@@ -1,5 +1,7 @@
 // What must never be untrue of clusters and workers.
 import { idOf, type Invariant } from '../fleet/index.ts';
+import { INSTANCE, type Instance } from '../instances/index.ts';
+import { clusterOf, findWorkerOn, listTurns } from './evacuation/leaving-workers.ts';
 import {
   CLUSTER,
   CLUSTER_TRANSITIONS,
@@ -69,10 +71,44 @@ const joinIsProved: Invariant = {
     }),
 };
 
+const LEAVES: readonly Instance['state'][] = ['moving', 'shelving', 'deleting'];
+
+const leavesDrained: Invariant = {
+  name: "never: a worker's instance is moved, shelved or deleted before the worker is drained, unless it is forced or its cluster says that it moves as it is",
+  check: (fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];
+      if (kind !== INSTANCE.name || after === undefined || was?.state !== 'active') return [];
+      const worker = is === undefined || !LEAVES.includes(is.state) ? undefined : findWorkerOn(fleet, after.id);
+      if (worker === undefined || worker.doc.forced?.atMs === is?.changedAtMs) return [];
+      const { state } = worker.doc;
+      const movesAsItIs = is?.state === 'moving' && clusterOf(fleet, worker.doc).whenHostLeaves === 'move';
+      const hasPods = state === 'in-service' || state === 'draining';
+      return hasPods && !movesAsItIs
+        ? [`instance ${after.id} is ${is?.state}, and worker ${worker.id} is ${state}`]
+        : [];
+    }),
+};
+
+/** Checked for turns that begin: a lowered limit stops no open one. */
+const withinTurns: Invariant = {
+  name: 'never: more workers of a cluster are out of service for leaving hosts at once than it allows',
+  check: (fleet, changed) =>
+    changed.flatMap(({ kind, before, after }) => {
+      const [was, is] = [before?.doc as Worker | undefined, after?.doc as Worker | undefined];
+      if (kind !== WORKER.name || is?.leaving?.turnAtMs === undefined || was?.leaving?.turnAtMs !== undefined)
+        return [];
+      const turns = listTurns(fleet, is.cluster).length;
+      return turns > clusterOf(fleet, is).drainsAtOnce ? [`${turns} workers of cluster ${is.cluster}`] : [];
+    }),
+};
+
 export const KUBERNETES_INVARIANTS: readonly Invariant[] = [
   legalTransitions,
   clusterOfEachWorker,
   oneWorkerPerInstance,
   cordonIsRemembered,
   joinIsProved,
+  leavesDrained,
+  withinTurns,
 ];

@@ -165,11 +165,11 @@ export const WORKER_TRANSITIONS: Readonly<Record<WorkerState, readonly WorkerSta
   building: ['building', 'joining', 'removing'],
   // One that joined and is not Ready is drained as well before it is removed.
   joining: ['joining', 'in-service', 'draining', 'removing'],
-  // Drained at once where its Node is gone.
-  'in-service': ['in-service', 'draining', 'drained'],
+  // Drained at once where its Node is gone. It joins again when its instance is built anew.
+  'in-service': ['in-service', 'draining', 'drained', 'joining'],
   // In service again when the drain is cancelled or the worker is given back.
-  draining: ['draining', 'drained', 'in-service'],
-  drained: ['drained', 'draining', 'in-service', 'removing'],
+  draining: ['draining', 'drained', 'in-service', 'joining'],
+  drained: ['drained', 'draining', 'in-service', 'removing', 'joining'],
   removing: ['removing'],
 };
 
@@ -191,6 +191,24 @@ const CORDON = Type.Object(
   CLOSED,
 );
 
+/** Drained because its host leaves. It is given back where it runs afterwards. */
+const LEAVING = Type.Object(
+  {
+    sinceMs: Type.Integer(),
+    /** How often its drain has begun. */
+    attempts: Type.Integer({ minimum: 1 }),
+    /** Since when it may be evicted from: no more of its cluster at a time than `drainsAtOnce`. Until then it is cordoned only. */
+    turnAtMs: Type.Optional(Type.Integer()),
+  },
+  CLOSED,
+);
+
+/** What can be done to the instance of a worker that ends or interrupts the worker. */
+const DISRUPTIONS = ['delete', 'move', 'shelve', 'power-off'] as const;
+
+/** An operator had its instance moved, stopped or deleted without a drain. */
+const FORCED = Type.Object({ disruption: Type.Enum(DISRUPTIONS), by: Type.String(), atMs: Type.Integer() }, CLOSED);
+
 export const WORKER_SCHEMA = Type.Object(
   {
     cluster: Type.String(),
@@ -210,6 +228,8 @@ export const WORKER_SCHEMA = Type.Object(
     readiness: Type.Enum(READINESS),
     readinessSinceMs: Type.Integer(),
     cordon: Type.Optional(CORDON),
+    leaving: Type.Optional(LEAVING),
+    forced: Type.Optional(FORCED),
     /** The operation that has it in hand, or had it last and failed. */
     work: Type.Optional(WORK),
     createdAtMs: Type.Integer(),
@@ -269,6 +289,13 @@ export const WORKERS_BY_INSTANCE: Index<'worker', Worker> = {
   name: 'workers-by-instance',
   kind: WORKER,
   keysOf: (doc) => (doc.instance === undefined ? [] : [doc.instance]),
+};
+
+/** Those that are drained because their hosts leave. */
+export const LEAVING_WORKERS_BY_CLUSTER: Index<'worker', Worker> = {
+  name: 'leaving-workers-by-cluster',
+  kind: WORKER,
+  keysOf: (doc) => (doc.leaving === undefined ? [] : [doc.cluster]),
 };
 
 export const CLUSTERS_BY_SITE: Index<'cluster', Cluster> = {

@@ -1,7 +1,8 @@
 // The Module value of Kubernetes: everything that it contributes to the program.
 import { contribute, hideKind, provide, type DocumentMetric, type Module } from '../composition/index.ts';
 import { noProject, wholeFleet } from '../access/index.ts';
-import { Builders, BUILDERS } from '../instances/index.ts';
+import { EVACUATORS } from '../hosts/index.ts';
+import { Builders, BUILDERS, INSTANCE_HOLDS, INSTANCE_USES } from '../instances/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
 import { RegisteredClusters } from './cluster-api/apis-driver.ts';
 import {
@@ -20,6 +21,13 @@ import { NODES_DRIVER } from './drain/node-order.ts';
 import { NodesDriver } from './drain/nodes-driver.ts';
 import { workerRemove } from './drain/remove-operation.ts';
 import { workerReturn } from './drain/return-operation.ts';
+import { workerEvacuate } from './evacuation/evacuate-operation.ts';
+import { holdInstance } from './evacuation/evacuation-reason.ts';
+import { workerEvacuator } from './evacuation/evacuator.ts';
+import { workerUse } from './evacuation/instance-use.ts';
+import { NEW_TOKENS_DRIVER, NewTokensDriver } from './evacuation/new-tokens-driver.ts';
+import { workerRejoin } from './evacuation/rejoin-operation.ts';
+import { ReturnsController } from './evacuation/returns-controller.ts';
 import { kubernetesModel } from './fleet-model.ts';
 import { CLUSTERS_BY_SITE, WORKER, type Worker } from './model.ts';
 import { workerAdd } from './join/add-operation.ts';
@@ -62,9 +70,14 @@ export const kubernetesModule: Module = {
   models: () => [kubernetesModel, simulatedClusterModel],
   operationKinds: (composition) => {
     const builders = new Builders(composition.all(BUILDERS));
-    return [workerAdd(builders), workerDrain, workerRemove(builders), workerReturn];
+    return [workerAdd(builders), workerDrain, workerRemove(builders), workerReturn, workerEvacuate, workerRejoin];
   },
-  contributions: [contribute(SITE_USES, CLUSTERS_OF_SITE)],
+  contributions: [
+    contribute(SITE_USES, CLUSTERS_OF_SITE),
+    contribute(EVACUATORS, workerEvacuator),
+    contribute(INSTANCE_HOLDS, holdInstance),
+    contribute(INSTANCE_USES, workerUse),
+  ],
   reasonCodes: KUBERNETES_REASON_CODES,
   sentences: [kubernetesSentences, joinSentences],
   representations: () => [CLUSTER_REPRESENTATION, WORKER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION],
@@ -86,13 +99,19 @@ export const kubernetesModule: Module = {
   ],
   controllers: (runtime) => {
     const options = { ...runtime.environment, apis: runtime.get(CLUSTER_APIS) };
-    return [new ClustersController(options), new TokensController(options), new SimulatedKubeletsController(options)];
+    return [
+      new ClustersController(options),
+      new TokensController(options),
+      new SimulatedKubeletsController(options),
+      new ReturnsController(runtime.environment),
+    ];
   },
   drivers: (runtime) => {
     const apis = runtime.get(CLUSTER_APIS);
     const secrets = runtime.get(SECRETS);
     return {
       [NODES_DRIVER]: new NodesDriver(apis),
+      [NEW_TOKENS_DRIVER]: new NewTokensDriver({ ...runtime.environment, secrets }),
       [JOINS_DRIVER]: new JoinsDriver({
         ...{ ...runtime.environment, apis, secrets, defaultScript: () => '' },
         reachBySsh: () => {

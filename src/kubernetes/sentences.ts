@@ -36,6 +36,26 @@ export const kubernetesSentences: ReasonSentences = {
     `Instance ${formatFact(instance)} cannot be deleted: ${endSentence(formatFact(text))}`,
   'worker-superseded': ({ worker }) =>
     `Another operation has worker ${formatFact(worker)} in hand by now, or it is gone: this one does nothing more with it.`,
+  'worker-leaves-first': ({ worker, instance }) =>
+    `Worker ${formatFact(worker)} on instance ${formatFact(instance)} is drained before the instance moves.`,
+  'worker-in-hand': ({ worker, operation }) =>
+    `Worker ${formatFact(worker)} is in the hands of operation ${formatFact(operation)}, which ends first. "muster operations show ${formatFact(operation)}" says how far it is.`,
+  'drains-at-once': ({ worker, cluster, atOnce, other }) =>
+    `Worker ${formatFact(worker)} waits for its turn: of cluster ${formatFact(cluster)}, no more than ${formatFact(atOnce)} may be out of service at once because of hosts that leave. Now it is the turn of ${formatFact(other)}, until it is given back elsewhere.`,
+  'worker-turn-later': ({ worker }) =>
+    `Worker ${formatFact(worker)} takes pods again until its turn to be drained comes: the other workers of its cluster that stay have no room for all of them.`,
+  'worker-stays': ({ worker }) =>
+    `The host of worker ${formatFact(worker)} does not leave any more: nothing more is evicted, and the worker is given back.`,
+  'scale-in-ended': ({ worker }) =>
+    `The scale-in of the host of worker ${formatFact(worker)} moves nothing off any more: nothing more is evicted, and the worker stays cordoned. Start the scale-in again, or bring the host back with "muster scale-in recover".`,
+  'worker-host-lost': ({ worker }) =>
+    `The host of worker ${formatFact(worker)} is dead: there is nothing to drain. The worker joins again when its instance is built elsewhere.`,
+  'instance-comes-back': ({ worker, instance }) =>
+    `Worker ${formatFact(worker)} joins its cluster again when its instance ${formatFact(instance)} is active. "muster instances show ${formatFact(instance)}" says how far it is.`,
+  'token-not-sealed': ({ worker, text }) =>
+    `Worker ${formatFact(worker)} cannot join again yet: the secret of its token cannot be kept. ${endSentence(formatFact(text))}`,
+  'worker-not-joined': ({ worker, cluster, node }) =>
+    `The instance of worker ${formatFact(worker)} was built anew and has not joined cluster ${formatFact(cluster)} yet: it is in service when Node ${formatFact(node)} is Ready. Join it as you joined it before.`,
   'cluster-unreachable': ({ cluster, text }) =>
     `The API of cluster ${formatFact(cluster)} does not answer${textAfter(text)}. It is tried again.`,
   'cluster-silent': ({ cluster, text }) =>

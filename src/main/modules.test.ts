@@ -85,6 +85,8 @@ describe('the modules together', () => {
       'worker-drain',
       'worker-remove',
       'worker-return',
+      'worker-evacuate',
+      'worker-rejoin',
     ]);
     expect(PROGRAM.settings.map(({ name }) => name)).toEqual([
       'baremetal.inventories',

@@ -18,7 +18,7 @@ import {
   type LeaseRequest,
 } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
-import type { OwnKeys } from '../../src/keys/index.ts';
+import { SECRETS, type OwnKeys } from '../../src/keys/index.ts';
 import { NETWORK_DRIVER, NETWORK_EVENTS } from '../../src/network/index.ts';
 import {
   NetworkDriver,
@@ -29,6 +29,7 @@ import {
 import type { Driver, Log } from '../../src/operations/index.ts';
 import { LEASE_CONTROLLER } from '../../src/operations/module.ts';
 import { coreProviders } from '../../src/main/core-providers.ts';
+import { FAKE_SECRETS } from './secrets-fixture.ts';
 
 /** Longer than in production: fewer ticks of the clock that tests move. */
 const LEASE_TIMES = { ttlMs: 10_000, renewMs: 3_000 };
@@ -139,6 +140,7 @@ export class Server {
     });
     const runtime = new Runtime(program, { journal, clock, ids, log }, [
       ...core,
+      provide(SECRETS, () => FAKE_SECRETS),
       provide(LIVENESS_TIMING, () => ({ intervalMs: LOOK_MS })),
       provide(NETWORK_DRIVER, () => this.#networkDriver(parts)),
       provide(DRIVER_WRAPPER, () => (_name, driver) => this.#mortal(driver)),

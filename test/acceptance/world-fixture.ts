@@ -10,6 +10,7 @@ import {
   rebuildInstances,
   shelveInstance,
   unshelveInstance,
+  usesOf,
   type CreateInstances,
   type Instance,
 } from '../../src/instances/index.ts';
@@ -168,7 +169,7 @@ export class World extends ControlPlaneHarness {
 
   async rebuild(id: string): Promise<void> {
     const command = this.#command();
-    await this.commit((fleet) => rebuildInstances(fleet, { ids: [id], ...command }));
+    await this.commit((fleet) => rebuildInstances(fleet, { ids: [id], ...command }, usesOf(this.program)));
   }
 
   async shelve(id: string): Promise<void> {

@@ -1220,6 +1220,12 @@ export interface Worker {
     readonly wasExcluded: boolean;
     readonly isConfirmed: boolean;
   };
+  readonly leaving?: { readonly sinceMs: number; readonly attempts: number; readonly turnAtMs?: number };
+  readonly forced?: {
+    readonly disruption: 'delete' | 'move' | 'shelve' | 'power-off';
+    readonly by: string;
+    readonly atMs: number;
+  };
   readonly work?: {
     readonly operation: string;
     readonly policy?: { readonly deadlineMs: number; readonly evictBare: boolean; readonly keepEmptyDir: boolean };

@@ -20,6 +20,7 @@ export function instanceActions(cli: Cli): Command[] {
         'Take instances off their hosts and keep them, with their ports and addresses; what is on their disks is lost',
       doing: 'is being shelved',
       example: 'make room for a while',
+      force: true,
     }),
     actionCommandOf(cli, {
       verb: 'unshelve',
@@ -42,10 +43,11 @@ export function instanceActions(cli: Cli): Command[] {
 interface ActionOptions extends WaitOptions {
   readonly deadline?: number;
   readonly reason?: string;
+  readonly force?: true;
 }
 
-function bodyOf({ deadline, reason }: ActionOptions): object {
-  return omitUndefined({ deadlineMs: deadline, reason });
+function bodyOf({ deadline, reason, force }: ActionOptions): object {
+  return omitUndefined({ deadlineMs: deadline, reason, force });
 }
 
 function actionCommand(verb: string, about: string): Command {
@@ -54,16 +56,21 @@ function actionCommand(verb: string, about: string): Command {
     .option('--reason <text>', 'why, for the history');
 }
 
+function withForce(command: Command): Command {
+  return command.option('--force', 'also where this cuts off what runs on the instance, such as a worker of a cluster');
+}
+
 interface Action {
   readonly verb: string;
   readonly about: string;
   /** What is done to one: `is being shelved`. */
   readonly doing: string;
   readonly example: string;
+  readonly force?: true;
 }
 
-function actionCommandOf(cli: Cli, { verb, about, doing, example }: Action): Command {
-  const command = actionCommand(verb, about);
+function actionCommandOf(cli: Cli, { verb, about, doing, example, force }: Action): Command {
+  const command = force === true ? withForce(actionCommand(verb, about)) : actionCommand(verb, about);
   addExamples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
   return withAction<ActionOptions>(cli, command, (session, { args, options }) =>
     startEach(session, { names: args, doing, request: postVerb(session, verb, bodyOf(options)) }, options),
@@ -76,7 +83,7 @@ interface MoveOptions extends ActionOptions {
 }
 
 function moveInstances(cli: Cli): Command {
-  const command = actionCommand('move', 'Move instances to other hosts, with their ports and addresses')
+  const command = withForce(actionCommand('move', 'Move instances to other hosts, with their ports and addresses'))
     .option('--cold', 'stop them for the move; else they run on')
     .option('--host <name>', 'where to; else the scheduler chooses');
   addExamples(
@@ -110,6 +117,7 @@ function switchPower(cli: Cli): Command {
   )
     .option('--deadline <time>', 'how long it may take, such as 10m; 1h if not said', parseDuration)
     .option('--reason <text>', 'why, for the history');
+  withForce(command);
   addExamples(
     command,
     ['off for the night', 'muster instances power off db-1 --wait'],
@@ -129,10 +137,12 @@ function deleteInstances(cli: Cli): Command {
       )
       .argument('<names...>'),
   );
+  withForce(command);
   addExamples(command, ['two of them', 'muster instances delete web-1 web-2 --wait']);
-  return withAction<WaitOptions>(cli, command, (session, { args, options }) => {
+  return withAction<ActionOptions>(cli, command, (session, { args, options }) => {
+    const query = options.force === true ? '?force=true' : '';
     const request = (path: string): Promise<InstanceOperation> =>
-      session.client.write<InstanceOperation>('DELETE', path);
+      session.client.write<InstanceOperation>('DELETE', `${path}${query}`);
     return startEach(session, { names: args, doing: 'is being deleted', request }, options);
   });
 }

@@ -1,8 +1,9 @@
 // muster clusters: the Kubernetes clusters whose workers Muster manages.
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { Cluster } from '../client/representations.ts';
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
+import { wholeNumber } from '../input/input-file.ts';
 import { durationText, relativeTime } from '../output/duration.ts';
 import {
   changedFacts,
@@ -75,6 +76,8 @@ interface AddOptions {
   readonly simulated?: true;
   readonly site?: string;
   readonly project?: string;
+  readonly whenHostLeaves?: 'drain' | 'move';
+  readonly drainsAtOnce?: number;
 }
 
 function addCluster(cli: Cli): Command {
@@ -85,19 +88,30 @@ function addCluster(cli: Cli): Command {
     .option('--context <name>', 'of the kubeconfig; its current one if not said')
     .option('--simulated', 'one that the control plane simulates, with three nodes and a web service')
     .option('--site <name>', 'where it is')
-    .option('--project <name>', 'whose it is');
+    .option('--project <name>', 'whose it is')
+    .addOption(
+      new Option(
+        '--when-host-leaves <what>',
+        'drain: pods leave its workers before their instances move; drain if not said',
+      ).choices(['drain', 'move']),
+    )
+    .option(
+      '--drains-at-once <n>',
+      'how many of its workers may be out of service for hosts that leave; 1 if not said',
+      wholeNumber,
+    );
   addExamples(
     command,
     ['one that is there', 'muster clusters add edge --kubeconfig edge.conf'],
     ['a simulated one, to try things out', 'muster clusters add lab --simulated'],
   );
   return withAction<AddOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { kubeconfig: path, context, simulated, site, project } = options;
+    const { kubeconfig: path, simulated, ...said } = options;
     // Its parser is loaded by this command alone.
     const { readKubeconfig } = await import('./kubeconfig-file.ts');
     const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path);
     const content = simulated && { kind: 'simulated', simulated: SIMULATED_CONTENTS };
-    const body = omitUndefined({ name, ...content, kubeconfig, context, site, project });
+    const body = omitUndefined({ name, ...content, kubeconfig, ...said });
     await createOne(session, CLUSTERS, {
       body,
       sentence: (one) =>

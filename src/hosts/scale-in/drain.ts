@@ -259,8 +259,10 @@ function repeatedReason(
   const { untilMs } = recorded;
   if (typeof untilMs === 'number' && untilMs <= nowMs) return undefined;
   const facts = new Set(Object.values(recorded));
-  const livesHere = evacuators.some((one) => one.inventory(fleet, host.id).some(({ id }) => facts.has(id)));
-  return livesHere ? recorded : undefined;
+  const named = evacuators.flatMap((one) => one.inventory(fleet, host.id)).find(({ id }) => facts.has(id));
+  if (named === undefined) return undefined;
+  // Of the same tenant, what is said now counts.
+  return waits.find((one) => one.code === recorded.code && Object.values(one).includes(named.id)) ?? recorded;
 }
 
 /** No evacuator has anything left to move: drained, if nothing lives there. */

@@ -33,6 +33,12 @@ export function openWork(fleet: FleetReader, host: string, ...kinds: readonly st
   return [...itemsOfHost(fleet, host)].filter((item) => kinds.includes(kindOf(fleet, item)));
 }
 
+/** Whether a scale-in moves tenants off the host now: it is not empty yet, nobody has brought it back, and the deadline has not passed. */
+export function isBeingEmptied(fleet: FleetReader, host: string): boolean {
+  const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
+  return doc?.state === 'draining' && doc.leaving?.drain === true && openWork(fleet, host, DRAIN_KIND).length > 0;
+}
+
 export function kindOf(fleet: FleetReader, { doc }: StoredItem): string {
   return fleet.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind ?? '';
 }

@@ -42,13 +42,14 @@ import { moveInstances } from '../move/move.ts';
 import { findHold, type InstanceHold } from './hold.ts';
 import { explainNoValidHost, affinityBlockReason, noValidHostReason } from './no-valid-host.ts';
 import { isUnavailable, isFencedOrRemoved, placeInstance, portsOf, type StoredInstance } from '../build/placement.ts';
+import { UNUSED, type InstanceUses } from '../instance-use.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
 import { resetPlacement } from '../shelve-rebuild/shelve.ts';
 
 const MOVE_KIND = 'live';
 
 /** `holds`: what keeps an instance until something inside it has left. */
-export const instanceEvacuator = (holds: readonly InstanceHold[]): Evacuator => ({
+export const instanceEvacuator = (holds: readonly InstanceHold[], uses: InstanceUses = UNUSED): Evacuator => ({
   name: 'instances',
   moveKinds: ['instance-move', 'instance-rebuild'],
 
@@ -74,7 +75,7 @@ export const instanceEvacuator = (holds: readonly InstanceHold[]): Evacuator => 
   plan: (openTrial, leavers, how) => planInstances(openTrial, leavers, { ...how, holds }),
 
   // A drain begins few at once.
-  begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, how)),
+  begin: (fleet, planned, how) => runInOneStep(beginMoves(fleet, planned, { ...how, uses })),
 
   abandon: (fleet, host, { by, nowMs }) => abandonInstances(fleet, host, { by, nowMs }),
 });
@@ -82,14 +83,14 @@ export const instanceEvacuator = (holds: readonly InstanceHold[]): Evacuator => 
 function beginMoves(
   fleet: FleetReader,
   planned: readonly PlannedEvacuation[],
-  how: BeginEvacuation,
+  { uses, ...how }: BeginEvacuation & { readonly uses: InstanceUses },
 ): StartedEvacuation | Refusal {
   const moved = beginOfKind(planned, 'move', (ids) =>
     moveInstances(fleet, { ids, kind: MOVE_KIND, ...nameOperation(how, 'instance-moves') }),
   );
   if ('code' in moved) return moved;
   const rebuilt = beginOfKind(planned, 'rebuild', (ids) =>
-    rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }),
+    rebuildInstances(fleet, { ids, ...nameOperation(how, 'instance-rebuilds') }, uses),
   );
   if ('code' in rebuilt) return rebuilt;
   return { changes: mergeChanges([...moved.changes, ...rebuilt.changes]) };

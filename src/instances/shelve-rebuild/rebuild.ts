@@ -9,6 +9,7 @@ import { OPEN_ITEMS_BY_TARGET, targetKey, type OperationId, type OperationKind }
 import { instanceBuild, planInState } from '../build/operation.ts';
 import { beginSweep, beginHold } from '../delete/clean.ts';
 import { currentPathOf } from '../gates.ts';
+import { UNUSED, type InstanceUses } from '../instance-use.ts';
 import { INSTANCE, type InstanceState } from '../model.ts';
 import { isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
 import { resetPlacement } from './shelve.ts';
@@ -25,6 +26,7 @@ const REBUILDABLE_STATES: readonly InstanceState[] = ['active', 'error'];
 export function rebuildInstances(
   fleet: FleetReader,
   command: RebuildInstances,
+  uses: InstanceUses = UNUSED,
 ): Decision<{ readonly operation: OperationId }> {
   const { ids, operation } = command;
   const instances = resolveInstances(fleet, ids);
@@ -37,7 +39,9 @@ export function rebuildInstances(
     step: 'schedule',
   });
   const marks = hostsOf(instances).flatMap((host) => markUntrustedAfterRebuild(fleet, host, command));
-  return accept([...instances.flatMap((one) => beginRebuild(fleet, one, command)), ...marks, ...began], { operation });
+  const lost = instances.flatMap((one) => uses.recordLoss(fleet, one, command));
+  const rebuilding = instances.flatMap((one) => beginRebuild(fleet, one, command));
+  return accept([...rebuilding, ...marks, ...began, ...lost], { operation });
 }
 
 function hostsOf(instances: readonly StoredInstance[]): string[] {

@@ -18,7 +18,15 @@ export const VICTIM_STEPS = [
 ] as const;
 export type VictimStep = (typeof VICTIM_STEPS)[number];
 
-export class Batch {
+/** What a victim waits for before some of its steps. */
+export interface DrainGate {
+  /** Whether all that it waits for are at this step, or beyond it. */
+  haveReached(step: VictimStep): boolean;
+  /** One that keeps it from this step: it failed before it. */
+  failedBefore(step: VictimStep): string | undefined;
+}
+
+export class Batch implements DrainGate {
   readonly #items: readonly Item[];
 
   /** Costs O(victims of the operation). */
@@ -27,12 +35,10 @@ export class Batch {
     this.#items = items.filter(({ state }) => state !== 'cancelled');
   }
 
-  /** Whether all of them are at this step, or beyond it. */
   haveReached(step: VictimStep): boolean {
     return this.#items.every((item) => hasReached(item, step));
   }
 
-  /** One that keeps the others from this step: it failed before it. */
   failedBefore(step: VictimStep): string | undefined {
     return this.#items.find((item) => item.state === 'failed' && !hasReached(item, step))?.target.id;
   }

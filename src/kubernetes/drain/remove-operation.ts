@@ -24,6 +24,7 @@ import { undoVictim } from './return-operation.ts';
 import {
   act,
   changeWorker,
+  failOverdue,
   failSuperseded,
   findVictim,
   isDue,
@@ -106,9 +107,7 @@ const REMOVAL_STEPS: readonly string[] = ['detach', 'delete-node', 'delete-insta
 function planDrainPart(victim: Victim, batch: () => Batch): readonly PlannedStep[] {
   const { fleet, item, nowMs } = victim;
   const drainUntilMs = operationOf(fleet, item).doc.deadlineAtMs - REMOVAL_MS;
-  if (nowMs <= drainUntilMs) return planVictim(victim, batch);
-  const { reason } = item.doc;
-  return [fail(item, { ...reason, ...(reason !== undefined && { waitedFor: reason.code }), code: 'deadline-passed' })];
+  return nowMs <= drainUntilMs ? planVictim(victim, batch) : [failOverdue(item)];
 }
 
 function planDetach(victim: Victim, batch: () => Batch): readonly PlannedStep[] {

@@ -14,6 +14,7 @@ import {
 } from '../../operations/index.ts';
 import type { NodeMarks } from '../cluster-api/cluster-api.ts';
 import { CLUSTER, WORKER, type Worker } from '../model.ts';
+import { findPlace } from '../evacuation/leaving-workers.ts';
 import { assignWork, endWork, resumeService, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
 import { removeReport } from './drain-report.ts';
 import { readNodeResult } from './node-order.ts';
@@ -72,7 +73,9 @@ function marksBefore({ wasUnschedulable, wasExcluded }: NonNullable<Worker['cord
 
 function finish(victim: Victim): RecordStep {
   const { fleet, worker } = victim;
-  const doc = resumeService(worker.doc, noteOf(victim));
+  // Its host leaves still: its drain begins again, and that it has failed before is not forgotten.
+  const isDrainedAgain = findPlace(fleet, worker.doc) === 'leaving';
+  const doc = resumeService(worker.doc, { ...noteOf(victim), keepsLeaving: isDrainedAgain });
   return changeWorker(victim, { state: 'done', step: STEP }, doc, removeReport(fleet, worker.id));
 }
 

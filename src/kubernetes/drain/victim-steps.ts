@@ -14,7 +14,7 @@ import {
 } from '../../operations/index.ts';
 import { DEFAULT_DRAIN_POLICY, WORKER, type Blocker, type DrainPolicy, type Worker } from '../model.ts';
 import { beginCordon, confirmCordon, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
-import { Batch, type VictimStep } from './batch.ts';
+import { Batch, type DrainGate, type VictimStep } from './batch.ts';
 import { recordProgress } from './drain-report.ts';
 import { NODES_DRIVER, readNodeResult, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
 
@@ -40,7 +40,7 @@ export interface Victim {
   readonly by: string;
 }
 
-function policyOf({ work }: Worker): DrainPolicy {
+export function policyOf({ work }: Worker): DrainPolicy {
   return work?.policy ?? DEFAULT_DRAIN_POLICY;
 }
 
@@ -57,6 +57,12 @@ export function findVictim(fleet: FleetReader, item: StoredItem): StoredWorker |
 /** Another operation has it in hand by now, or it is gone. */
 export function failSuperseded(item: StoredItem): RecordStep {
   return fail(item, { code: 'worker-superseded', worker: item.doc.target.id });
+}
+
+/** The drain has not ended in its time; what it waited for is kept, and said in full. */
+export function failOverdue(item: StoredItem): RecordStep {
+  const { reason } = item.doc;
+  return fail(item, { ...reason, ...(reason !== undefined && { waitedFor: reason.code }), code: 'deadline-passed' });
 }
 
 /** Whether a wait of the item is over. */
@@ -77,8 +83,8 @@ export function refOf({ cluster, node, nodeUid, providerId }: Worker): NodeRefer
   return { cluster, node, ...(providerId !== undefined && { providerId }) };
 }
 
-/** The next thing to do for a victim that is not drained yet. `batch` is looked at only where a step waits for the others. */
-export function planVictim(victim: Victim, batch: () => Batch): readonly PlannedStep[] {
+/** The next thing to do for a victim that is not drained yet. `gate` is looked at only where a step waits for others. */
+export function planVictim(victim: Victim, gate: () => DrainGate): readonly PlannedStep[] {
   const { item, worker, nowMs } = victim;
   const { cordon } = worker.doc;
   const ref = refOf(worker.doc);
@@ -92,12 +98,12 @@ export function planVictim(victim: Victim, batch: () => Batch): readonly Planned
       if (cordon === undefined) throw new Error(`item ${item.id} is to cordon a Node that was not inspected`);
       return isDue(item, nowMs) ? [act(item, { op: 'mark', ...ref, marks: CORDON_MARKS })] : [];
     case 'check': {
-      const others = waitForOthers(victim, batch(), 'check');
+      const others = waitForOthers(victim, gate(), 'check');
       if (others !== undefined) return others;
       return isDue(item, nowMs) ? [act(item, { op: 'check', ...ref, policy })] : [];
     }
     default: {
-      const others = waitForOthers(victim, batch(), 'evict');
+      const others = waitForOthers(victim, gate(), 'evict');
       if (others !== undefined) return others;
       return isDue(item, nowMs) ? [act(item, { op: 'evict', ...ref, policy })] : [];
     }
@@ -113,12 +119,12 @@ export function act(item: StoredItem, order: NodeOrder): PlannedStep {
 /** Undefined when the item may go on. */
 export function waitForOthers(
   { item, worker }: Victim,
-  batch: Batch,
+  gate: DrainGate,
   step: keyof typeof WAITS,
 ): readonly PlannedStep[] | undefined {
-  const failed = batch.failedBefore(step);
+  const failed = gate.failedBefore(step);
   if (failed !== undefined) return [fail(item, { code: 'other-worker-failed', worker: worker.id, other: failed })];
-  if (batch.haveReached(step)) return undefined;
+  if (gate.haveReached(step)) return undefined;
   return [wait(item, { code: WAITS[step], worker: worker.id })];
 }
 

@@ -6,6 +6,7 @@ import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { newOperation, type OperationId } from '../../operations/index.ts';
 import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Cluster, type Worker } from '../model.ts';
 import { denyTwice, unknownCluster, type WorkersAnswer, type WorkersRequest } from '../workers/decide.ts';
+import { assignWork, nameProvider, type StoredWorker } from '../workers/transitions.ts';
 import { WORKER_JOIN, type InstanceTemplate } from './model.ts';
 import { composeNodeName } from './node-names.ts';
 
@@ -96,6 +97,32 @@ function completeTemplate({ site, project }: Cluster, request: AddWorkers): Inst
     project: request.project ?? project ?? template.project,
     place: { ...(site !== undefined && { site }), ...template.place },
   };
+}
+
+export interface JoinAgain {
+  readonly worker: StoredWorker;
+  readonly operation: OperationId;
+  readonly token: NewToken;
+  readonly by: string;
+  readonly nowMs: number;
+}
+
+/** A worker whose instance was built anew joins as a new one does; the instance stays whatever becomes of it. */
+export function composeJoinAgain(fleet: FleetReader, { worker, operation, token, by, nowMs }: JoinAgain): Change[] {
+  const { id, doc } = worker;
+  const cluster = fleet.get(CLUSTER, idOf(CLUSTER, doc.cluster))?.doc;
+  return [
+    put(WORKER_JOIN, idOf(WORKER_JOIN, operation), {
+      ...{ cluster: doc.cluster, operation, joinDeadlineMs: JOIN_DEADLINE_MS, changedBy: by, changedAtMs: nowMs },
+      token: { id: token.id, secret: token.sealedSecret, state: 'unmade' },
+    }),
+    put(WORKER, id, assignWork(nameProvider(doc), { operation, keepsInstance: true, by, nowMs })),
+    ...newOperation({
+      ...{ id: operation, kind: WORKER_ADD, title: `join worker ${id} again`, by, nowMs },
+      ...{ site: cluster?.site, project: cluster?.project, deadlineMs: JOIN_DEADLINE_MS + MARGIN_MS },
+      items: [{ key: id, target: { kind: WORKER.name, id }, step: 'build' }],
+    }),
+  ];
 }
 
 interface AcceptedJoin {

@@ -16,13 +16,13 @@ import {
 } from '../../access/index.ts';
 import { idOf, type Refusal } from '../../fleet/index.ts';
 import { NEW_INSTANCES, toCreateCommand, type Builders } from '../../instances/index.ts';
-import type { Ids } from '../../journal/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import { CLUSTER_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
 import { REASON } from '../workers/request-fields.ts';
 import { acceptedAnswer, WORKERS_ACCEPTED } from '../workers/accepted.ts';
-import { addWorkers, WORKERS_ADDED_MAX, type AddWorkers, type NewToken } from './decide.ts';
+import { addWorkers, WORKERS_ADDED_MAX, type AddWorkers } from './decide.ts';
 import { MACHINE_LOG, WORKER_JOIN } from './model.ts';
+import { composeToken } from './new-token.ts';
 
 export interface JoinRouteOptions {
   readonly builders: Builders;
@@ -107,24 +107,6 @@ function toRequest(
     project: body.project,
     ids: Array.from({ length: isInRange ? count : 0 }, () => ids.next('worker')),
   };
-}
-
-const TOKEN_ID_LENGTH = 6;
-const TOKEN_SECRET_LENGTH = 16;
-
-/** As Kubernetes takes it: small letters and digits. */
-function composeToken(
-  ids: Ids,
-  seal: (secret: string) => { readonly sealed: string } | { readonly refusal: Refusal },
-): NewToken | Refusal {
-  const secret = toTokenCharacters(ids.secret() + ids.secret()).slice(0, TOKEN_SECRET_LENGTH);
-  const sealed = seal(secret);
-  if ('refusal' in sealed) return sealed.refusal;
-  return { id: toTokenCharacters(ids.next('token')).slice(-TOKEN_ID_LENGTH), sealedSecret: sealed.sealed };
-}
-
-function toTokenCharacters(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
 
 const Log = strictObject({

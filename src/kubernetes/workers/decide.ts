@@ -8,7 +8,7 @@ import { REMOVAL_MS, WORKER_REMOVE } from '../drain/remove-operation.ts';
 import { beginReturn, nameWorkers, WORKER_RETURN } from '../drain/return-operation.ts';
 import { CLUSTER, WORKER, type Cluster, type DrainPolicy, type WorkerState } from '../model.ts';
 import { isBusy } from './busy.ts';
-import { assignWork, type StoredWorker } from './transitions.ts';
+import { assignWork, endLeaving, type StoredWorker } from './transitions.ts';
 import { chooseVictims } from './victims.ts';
 
 /** More in one operation would make each of its steps look at as many. */
@@ -72,7 +72,8 @@ function beginDrain(
   const policy = { ...cluster.drainPolicy, ...request.policy };
   const items = workers.map(({ id }) => ({ key: id, target: { kind: WORKER.name, id }, step: 'inspect' }));
   const changes: Change[] = [
-    ...workers.map(({ id, doc }) => put(WORKER, id, assignWork(doc, { operation, policy, by, nowMs }))),
+    // From here on it is not drained because of its host: it is not given back when it runs elsewhere.
+    ...workers.map(({ id, doc }) => put(WORKER, id, assignWork(endLeaving(doc), { operation, policy, by, nowMs }))),
     ...newOperation({
       ...{ id: operation, kind, title: `${verb} ${nameWorkers(workers)}`, by, why },
       ...{ site: cluster.site, project: cluster.project, nowMs, deadlineMs: policy.deadlineMs + extraMs, items },

@@ -48,7 +48,8 @@ export function rememberMachine(worker: Worker, machineKey: MachineKey, change: 
 export function finishJoin(worker: Worker, nodeUid: string, change: ChangeNote): Worker {
   const seen = { nodeUid, readiness: 'ready' as const };
   const since = worker.readiness === 'ready' ? {} : { readinessSinceMs: change.nowMs };
-  return { ...endWork(moveTo(worker, 'in-service', change), change), ...seen, ...since };
+  const { forced: _, ...joined } = endWork(moveTo(worker, 'in-service', change), change);
+  return { ...joined, ...seen, ...since };
 }
 
 export interface SeenMarks {
@@ -85,10 +86,75 @@ export function endWork(worker: Worker, change: ChangeNote): Worker {
   return { ...rest, ...changedBy(change) };
 }
 
+export interface BeginLeaving {
+  readonly nowMs: number;
+  /** It may be evicted from at once. */
+  readonly hasTurn: boolean;
+}
+
+/** Its host leaves, and a drain of it begins, perhaps once more. */
+export function beginLeaving(worker: Worker, { nowMs, hasTurn }: BeginLeaving): Worker {
+  const { sinceMs = nowMs, attempts = 0 } = worker.leaving ?? {};
+  return { ...worker, leaving: { sinceMs, attempts: attempts + 1, ...(hasTurn && { turnAtMs: nowMs }) } };
+}
+
+export function takeTurn(worker: Worker, change: ChangeNote): Worker {
+  const { leaving } = worker;
+  if (leaving === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} does not leave`);
+  return { ...worker, leaving: { ...leaving, turnAtMs: change.nowMs }, ...changedBy(change) };
+}
+
+function loseTurn(worker: Worker): Worker {
+  if (worker.leaving === undefined) return worker;
+  const { turnAtMs: _, ...leaving } = worker.leaving;
+  return { ...worker, leaving };
+}
+
+/** Whatever becomes of it now, it is not because its host leaves. */
+export function endLeaving(worker: Worker): Worker {
+  const { leaving: _, ...rest } = worker;
+  return rest;
+}
+
+export interface ResumeService extends ChangeNote {
+  /** It leaves with its host all the same, later. */
+  readonly keepsLeaving: boolean;
+}
+
 /** Its cordon was taken back. */
-export function resumeService(worker: Worker, change: ChangeNote): Worker {
-  const { cordon: _, ...rest } = endWork(worker, change);
+export function resumeService(worker: Worker, { keepsLeaving, ...change }: ResumeService): Worker {
+  const ended = endWork(worker, change);
+  const { cordon: _, forced: __, ...rest } = keepsLeaving ? loseTurn(ended) : endLeaving(ended);
   return rest.state === 'in-service' ? rest : moveTo(rest, 'in-service', change);
+}
+
+/** Its machine is lost: it joins again from the beginning. */
+export function loseMachine(worker: Worker, change: ChangeNote): Worker {
+  const { cordon: _, ...rest } = endLeaving(worker);
+  return moveTo(rest, 'joining', change);
+}
+
+/** By what its Node says that it is this worker's, where Muster has it join for the first time. */
+export function nameProvider(worker: Worker): Worker {
+  return { providerId: `muster:///${worker.cluster}/${worker.node}`, ...worker };
+}
+
+/** Its Node was deleted: the next of that name is its own, too. */
+export function forgetNode(worker: Worker, change: ChangeNote): Worker {
+  const { nodeUid: _, ...rest } = worker;
+  return { ...rest, readiness: 'missing', readinessSinceMs: change.nowMs, ...changedBy(change) };
+}
+
+export interface ForceNote extends ChangeNote {
+  readonly disruption: NonNullable<Worker['forced']>['disruption'];
+}
+
+/** An operator has its instance deleted, moved or stopped without a drain. One that is deleted is not its instance any more, and nothing else of that name is. */
+export function recordForced(worker: Worker, { disruption, ...change }: ForceNote): Worker {
+  const forced = { disruption, by: change.by, atMs: change.nowMs };
+  const { instance, ...rest } = worker;
+  const kept = disruption === 'delete' || instance === undefined ? {} : { instance };
+  return { ...rest, ...kept, forced, ...changedBy(change) };
 }
 
 /** From here on its Node and its instance go. */

@@ -52,6 +52,10 @@ export class HttpApi {
     return this.#ask('PATCH', url, body);
   }
 
+  delete(url: string): Promise<HttpAnswer> {
+    return this.#ask('DELETE', url);
+  }
+
   /** One of the three remote procedures, with the names of nodes in its own form. */
   rpc(verb: 'start' | 'end' | 'recover', nodes: readonly string[] | undefined): Promise<HttpAnswer> {
     const leaf = verb === 'recover' ? 'recover-node-ids' : 'scalein-node-ids';
@@ -59,7 +63,7 @@ export class HttpApi {
     return this.post(`/restconf/operations/scalein-api:scalein-computes-${verb}`, { 'scalein-api:input': input });
   }
 
-  async #ask(method: 'GET' | 'POST' | 'PATCH', url: string, body?: object): Promise<HttpAnswer> {
+  async #ask(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, body?: object): Promise<HttpAnswer> {
     const headers = { authorization: `Bearer ${this.#secret}` };
     const request = { method, url, headers, ...(body !== undefined && { payload: body }) };
     const answer = await this.#server().app.inject(request);
