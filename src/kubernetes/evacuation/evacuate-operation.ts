@@ -61,7 +61,7 @@ export const workerEvacuate: OperationKind = {
     because: 'its host leaves, and would begin it again; bring the host back with "muster scale-in recover"',
   },
   retry: { kind: 'none', because: 'the scale-in of its host begins it again; after its deadline, retry that' },
-  plan: (fleet, items, nowMs) => items.flatMap((item) => planItem({ fleet, item, nowMs })),
+  plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
   observe: (fleet, item, outcome, nowMs) => {
     const worker = findVictim(fleet, item);
     if (worker === undefined) return failSuperseded(item);
@@ -76,11 +76,9 @@ export const workerEvacuate: OperationKind = {
   itemsToWake,
 };
 
-type PlannedItem = Pick<Victim, 'fleet' | 'item' | 'nowMs'>;
-
 const CORDON_STEPS: readonly string[] = ['inspect', 'cordon'];
 
-function planItem({ fleet, item, nowMs }: PlannedItem): readonly PlannedStep[] {
+function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly PlannedStep[] {
   const worker = findVictim(fleet, item);
   if (worker === undefined) return [failSuperseded(item)];
   const victim: Victim = { fleet, item, worker, nowMs, by: BY };

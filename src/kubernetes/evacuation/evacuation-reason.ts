@@ -7,7 +7,7 @@ import type { Worker } from '../model.ts';
 import { isBusy } from '../workers/busy.ts';
 import type { StoredWorker } from '../workers/transitions.ts';
 import { WORKER_EVACUATE } from './evacuate-operation.ts';
-import { clusterOf, findWorkerOn, instanceOf, isDrainedFirst } from './leaving-workers.ts';
+import { clusterOf, findWorkerOn, findInstanceOf, isDrainedFirst } from './leaving-workers.ts';
 
 const BACKOFF_MIN_MS = 10_000;
 const BACKOFF_MAX_MS = 10 * 60_000;
@@ -56,7 +56,7 @@ function explainFailure(fleet: FleetReader, worker: StoredWorker, nowMs: number)
     return undefined;
   const { reason, sinceMs: failedAtMs } = item.doc;
   if (reason === undefined || WITHOUT_BACKOFF.includes(reason.code)) return undefined;
-  if (failedAtMs < scaleInStartMs(fleet, findHost(fleet, instanceOf(fleet, doc)?.host ?? ''))) return undefined;
+  if (failedAtMs < scaleInStartMs(fleet, findHost(fleet, findInstanceOf(fleet, doc)?.host ?? ''))) return undefined;
   const pauseMs = Math.min(BACKOFF_MAX_MS, Math.max(BACKOFF_MIN_MS, failedAtMs - doc.leaving.sinceMs));
   const untilMs = failedAtMs + pauseMs;
   return nowMs >= untilMs ? undefined : { ...reason, untilMs };

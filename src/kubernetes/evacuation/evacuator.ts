@@ -25,7 +25,7 @@ import { WORKER, type Worker } from '../model.ts';
 import { assignWork, beginLeaving, type StoredWorker } from '../workers/transitions.ts';
 import { EVACUATION_MS, WORKER_EVACUATE } from './evacuate-operation.ts';
 import { explainWorker, isEvacuated } from './evacuation-reason.ts';
-import { clusterOf, cordonsAhead, instanceOf, listDrainedFirst, listTurns } from './leaving-workers.ts';
+import { clusterOf, cordonsAhead, findInstanceOf, listDrainedFirst, listTurns } from './leaving-workers.ts';
 
 /** Pods are given 30 s to end, unless they say otherwise. */
 const TYPICAL_DRAIN_MS = 60_000;
@@ -146,7 +146,7 @@ function describeHold(worker: Worker | undefined): string {
 }
 
 function hostsOf(fleet: FleetReader, worker: Worker): string[] {
-  const host = instanceOf(fleet, worker)?.host;
+  const host = findInstanceOf(fleet, worker)?.host;
   return host === undefined ? [] : [host];
 }
 

@@ -26,7 +26,7 @@ export function findWorkerOn(fleet: FleetReader, instance: string): StoredWorker
   return worker;
 }
 
-export function instanceOf(fleet: FleetReader, { instance }: Worker): Instance | undefined {
+export function findInstanceOf(fleet: FleetReader, { instance }: Worker): Instance | undefined {
   return instance === undefined ? undefined : fleet.get(INSTANCE, idOf(INSTANCE, instance))?.doc;
 }
 
@@ -50,7 +50,7 @@ export function isDrainedFirst(fleet: FleetReader, worker: Worker): boolean {
 export type WorkerPlace = 'leaving' | 'ended' | 'lost' | 'stays';
 
 export function findPlace(fleet: FleetReader, worker: Worker): WorkerPlace {
-  const host = instanceOf(fleet, worker)?.host;
+  const host = findInstanceOf(fleet, worker)?.host;
   if (host === undefined) return 'stays';
   if (isFencedOrRemoved(fleet, host)) return 'lost';
   if (isBeingEmptied(fleet, host)) return 'leaving';
@@ -58,7 +58,7 @@ export function findPlace(fleet: FleetReader, worker: Worker): WorkerPlace {
 }
 
 function isOnLeavingHost(fleet: FleetReader, worker: Worker): boolean {
-  const host = findHost(fleet, instanceOf(fleet, worker)?.host ?? '');
+  const host = findHost(fleet, findInstanceOf(fleet, worker)?.host ?? '');
   return host !== undefined && isTombstoned(host.doc);
 }
 
@@ -87,7 +87,7 @@ function takesPods(fleet: FleetReader, worker: Worker): boolean {
 /** Out of service at its turn: from then until it is given back, unless its drain has failed or its instance is lost. */
 function hasTurn(fleet: FleetReader, { doc }: StoredWorker): boolean {
   if (doc.leaving?.turnAtMs === undefined) return false;
-  const state = instanceOf(fleet, doc)?.state;
+  const state = findInstanceOf(fleet, doc)?.state;
   if (state !== 'active' && state !== 'moving') return false;
   return doc.state === 'drained' || isBusy(fleet, doc);
 }

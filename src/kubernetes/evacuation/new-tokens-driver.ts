@@ -3,11 +3,8 @@
 import type { Ids } from '../../journal/index.ts';
 import type { Secrets } from '../../keys/index.ts';
 import type { Action, ActionOutcome, Driver } from '../../operations/index.ts';
-import type { NewToken } from '../join/decide.ts';
 import { WORKER_JOIN } from '../join/model.ts';
 import { composeToken } from '../join/new-token.ts';
-
-export const NEW_TOKENS_DRIVER = 'kubernetes-new-tokens';
 
 export interface NewTokensOptions {
   readonly ids: Ids;
@@ -29,8 +26,4 @@ export class NewTokensDriver implements Driver {
     if ('code' in token) return { kind: 'failed', reason: { code: 'token-not-sealed', text: token.message } };
     return { kind: 'applied', facts: { token } };
   }
-}
-
-export function readToken(outcome: ActionOutcome): NewToken | undefined {
-  return outcome.kind === 'applied' ? (outcome.facts?.['token'] as NewToken) : undefined;
 }

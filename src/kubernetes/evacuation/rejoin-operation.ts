@@ -38,10 +38,10 @@ import {
   type ChangeNote,
   type StoredWorker,
 } from '../workers/transitions.ts';
-import { clusterOf, instanceOf } from './leaving-workers.ts';
-import { NEW_TOKENS_DRIVER, readToken } from './new-tokens-driver.ts';
+import { clusterOf, findInstanceOf } from './leaving-workers.ts';
+import { NEW_TOKENS_DRIVER, readToken } from './new-token-order.ts';
 
-export const WORKER_REJOIN = 'worker-rejoin';
+const WORKER_REJOIN = 'worker-rejoin';
 const BY = `operation:${WORKER_REJOIN}`;
 
 /** A shelved instance comes back when somebody wants it. */
@@ -90,7 +90,7 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
 
 function awaitInstance({ fleet, item, worker }: Victim): RecordStep {
   const { instance = '', providerId } = worker.doc;
-  if (instanceOf(fleet, worker.doc)?.state !== 'active')
+  if (findInstanceOf(fleet, worker.doc)?.state !== 'active')
     return wait(item, { code: 'instance-comes-back', worker: worker.id, instance });
   const { reach } = clusterOf(fleet, worker.doc);
   // Others know how they joined what was adopted; of simulated ones there are no others.

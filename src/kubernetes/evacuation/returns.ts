@@ -6,7 +6,7 @@ import { beginReturn } from '../drain/return-operation.ts';
 import { CLUSTER, LEAVING_WORKERS_BY_CLUSTER, type Worker } from '../model.ts';
 import { isBusy } from '../workers/busy.ts';
 import type { StoredWorker } from '../workers/transitions.ts';
-import { clusterOf, cordonsAhead, findPlace, instanceOf, listTurns } from './leaving-workers.ts';
+import { clusterOf, cordonsAhead, findPlace, findInstanceOf, listTurns } from './leaving-workers.ts';
 
 export const RETURNER = 'workers';
 
@@ -40,7 +40,7 @@ function isInTheWay(fleet: FleetReader, worker: Worker): boolean {
 }
 
 function isSettled(fleet: FleetReader, doc: Worker): boolean {
-  const instance = instanceOf(fleet, doc);
+  const instance = findInstanceOf(fleet, doc);
   // It moves still, or has no host.
   if (instance !== undefined && (instance.state !== 'active' || instance.host === undefined)) return false;
   return doc.readiness === 'ready' || doc.readiness === 'missing' || doc.cordon === undefined;
