@@ -1,6 +1,6 @@
 // The API representations of clusters, workers and drains. What proves Muster to a cluster is never shown, sealed or not.
 import { Type } from 'typebox';
-import { defineRepresentation, type ProjectOf, type SiteOf } from '../access/index.ts';
+import { defineRepresentation, type ProjectOf, type Redactor, type SiteOf } from '../access/index.ts';
 import { idOf } from '../fleet/index.ts';
 import {
   CLUSTER,
@@ -51,6 +51,7 @@ export const WORKER_REPRESENTATION = defineRepresentation<'worker', Worker>({
   kind: WORKER,
   siteOf: siteOfCluster,
   projectOf: projectOfCluster,
+  redact: redactWorker,
   fields: WORKER_SCHEMA.properties,
 });
 
@@ -58,5 +59,17 @@ export const DRAIN_REPORT_REPRESENTATION = defineRepresentation<'drain-report', 
   kind: DRAIN_REPORT,
   siteOf: siteOfCluster,
   projectOf: projectOfCluster,
+  redact: (doc, sight) => ({ ...doc, operation: sight.redactText(doc.operation) }),
   fields: DRAIN_REPORT_SCHEMA.properties,
 });
+
+/** Its instance may be in another site or of another project, and operations are named after hosts. */
+function redactWorker(doc: Worker, sight: Redactor): Worker {
+  const { instance, cordon, work } = doc;
+  return {
+    ...doc,
+    ...(instance !== undefined && { instance: sight.redactText(instance) }),
+    ...(cordon !== undefined && { cordon: { ...cordon, operation: sight.redactText(cordon.operation) } }),
+    ...(work !== undefined && { work: { ...work, operation: sight.redactText(work.operation) } }),
+  };
+}

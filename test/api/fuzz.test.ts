@@ -7,6 +7,7 @@ import { ALARM, alarmId } from '../../src/alarms/index.ts';
 import { newOperation, OPERATION } from '../../src/operations/index.ts';
 import { hashSecret } from '../../src/api/runtime.ts';
 import { SAMPLE_NETWORK, sampleNetwork } from './sample-network.ts';
+import { SAMPLE_CLUSTERS, sampleClusters } from './sample-clusters.ts';
 import { SAMPLE_NODES, sampleNodes } from './sample-nodes.ts';
 import { hostChange, populate, startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 import { seeded, wrongRequest } from './wrong-input.ts';
@@ -28,6 +29,7 @@ const ids = (route: Route) => (): string => {
     settings: 'liveness',
     ...SAMPLE_NETWORK,
     ...SAMPLE_NODES,
+    ...SAMPLE_CLUSTERS,
     tokens: tokenIdIn(secrets['victim'] ?? '') ?? '',
   };
   return named[folder] ?? 'x';
@@ -50,6 +52,7 @@ async function prepare(): Promise<void> {
     ...newOperation({ id: idOf(OPERATION, 'op-1'), ...request, items }),
     ...sampleNetwork(),
     ...sampleNodes(),
+    ...sampleClusters(),
     put(ALARM, alarmId('code', 'central'), { severity: 'warning', site: 'central', reason: { code: 'x' }, sinceMs: 1 }),
   );
 }

@@ -6,6 +6,7 @@ import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
+import { CLUSTER, DRAIN_REPORT, MACHINE_LOG, WORKER } from '../../src/kubernetes/index.ts';
 import { CLAIM, claimId, PORT, TUNNEL_KEY } from '../../src/network/index.ts';
 import { ITEM, newOperation, OPERATION } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
@@ -66,6 +67,7 @@ export async function plantMarkers(world: ApiTestServer): Promise<void> {
     ...nearInstances(vm),
     ...work(),
     ...nodes(),
+    ...clusters(),
     put(ALARM, alarmId('near', 'central'), { severity: 'warning', site: 'central', reason: REASON, sinceMs: 1 }),
     put(ALARM, alarmId('far', FAR), { severity: 'critical', site: HIDDEN_SITE, reason: REASON, sinceMs: 1 }),
     put(PENDING_CLEAN_UP, idOf(PENDING_CLEAN_UP, `central-1.${GONE}`), { peer: 'central-1', host: GONE, sinceMs: 1 }),
@@ -181,6 +183,45 @@ function nodes(): Change[] {
     }),
     nodeChange(`${MARKER}-node`, { site: HIDDEN_SITE, resourceClass: `${MARKER}-class`, ...used, instance: FAR_VM }),
     nodeChange('node-near', { site: 'central', ...used, instance: 'vm-1', maintenance, fault }),
+  ];
+}
+
+/** Those of one site, and a worker of the other whose instance has gone there. */
+function clusters(): Change[] {
+  const cluster = { kind: 'simulated', reach: 'none', whenHostLeaves: 'drain', drainsAtOnce: 1 } as const;
+  const drainPolicy = { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false };
+  const known = { state: 'reachable', sinceMs: 1, ...CHANGED } as const;
+  const ready = {
+    state: 'draining',
+    stateSinceMs: 1,
+    readiness: 'ready',
+    readinessSinceMs: 1,
+    createdAtMs: 1,
+  } as const;
+  const cordon = { atMs: 1, wasUnschedulable: false, wasExcluded: false, isConfirmed: true };
+  const far = `${MARKER}-cluster`;
+  const operation = `drain-5.${FAR}.workers`;
+  const log = { text: `joined ${MARKER}`, isCut: false, exitCode: 0, atMs: 1 };
+  const report = { left: 1, terminating: 0, moreBlockers: 0, atMs: 1 };
+  const blocker = { namespace: 'default', pod: `${MARKER}-pod`, reason: 'budget', budget: 'web' } as const;
+  return [
+    put(CLUSTER, idOf(CLUSTER, far), { ...{ name: far, site: HIDDEN_SITE, ...cluster, drainPolicy, ...known } }),
+    put(WORKER, idOf(WORKER, `${far}.worker-1`), {
+      ...{ cluster: far, node: 'worker-1', instance: FAR_VM, ...ready, cordon: { operation, ...cordon }, ...CHANGED },
+    }),
+    put(DRAIN_REPORT, idOf(DRAIN_REPORT, `${far}.worker-1`), {
+      ...{ cluster: far, operation, ...report, blockers: [{ node: 'worker-1', ...blocker }] },
+    }),
+    put(MACHINE_LOG, idOf(MACHINE_LOG, `${far}.worker-1`), { cluster: far, operation, ...log }),
+    put(ALARM, alarmId('cluster-silent', far), {
+      ...{ severity: 'warning', site: HIDDEN_SITE, reason: { code: 'cluster-silent', cluster: far }, sinceMs: 1 },
+    }),
+    put(WORKER, idOf(WORKER, 'edge.worker-far'), {
+      ...{ cluster: 'edge', node: 'worker-far', instance: FAR_VM, ...ready, ...CHANGED },
+      ...{ cordon: { operation, ...cordon }, work: { operation } },
+    }),
+    put(DRAIN_REPORT, idOf(DRAIN_REPORT, 'edge.worker-far'), { cluster: 'edge', operation, ...report, blockers: [] }),
+    put(MACHINE_LOG, idOf(MACHINE_LOG, 'edge.worker-far'), { cluster: 'edge', operation, ...log, text: 'joined' }),
   ];
 }
 

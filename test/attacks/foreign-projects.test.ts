@@ -5,6 +5,7 @@ import type { Route } from '../../src/access/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { movesOff } from '../../src/hosts/scale-in/moves.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
+import { CLUSTER, DRAIN_REPORT, WORKER } from '../../src/kubernetes/index.ts';
 import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
@@ -20,6 +21,27 @@ const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
 const [PLACE, DRAINED] = [`${MARKER}-place`, `${MARKER}-host`];
 const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
+
+/** A cluster of a project, with a worker on an instance of the hidden one that an operation on a host drains. */
+function clusterOf(project: string): Change[] {
+  const name = `of-${project}`;
+  const operation = `drain-5.${DRAINED}.workers`;
+  const ready = { readiness: 'ready', readinessSinceMs: 1, createdAtMs: 1, ...CHANGED } as const;
+  return [
+    put(CLUSTER, idOf(CLUSTER, name), {
+      ...{ name, project, kind: 'simulated', reach: 'none', whenHostLeaves: 'drain', drainsAtOnce: 1 },
+      drainPolicy: { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false },
+      ...{ state: 'reachable', sinceMs: 1, ...CHANGED },
+    }),
+    put(WORKER, idOf(WORKER, `${name}.worker-1`), {
+      ...{ cluster: name, node: 'worker-1', state: 'draining', stateSinceMs: 1, ...ready },
+      ...{ instance: VM, work: { operation } },
+    }),
+    put(DRAIN_REPORT, idOf(DRAIN_REPORT, `${name}.worker-1`), {
+      ...{ cluster: name, operation, left: 1, terminating: 0, moreBlockers: 0, atMs: 1, blockers: [] },
+    }),
+  ];
+}
 
 let prepared: PreparedServer;
 const secrets = new Map<string, string>();
@@ -106,6 +128,7 @@ beforeAll(async () => {
       ...{ instance: 'vm-drained', role: 'home', host: DRAINED, vcpus: 1, memoryMiB: 64, diskGiB: 1 },
       ...{ addresses: [], sinceMs: 1 },
     }),
+    ...[HIDDEN, 'default'].flatMap((project) => clusterOf(project)),
     ...waitingMove({ id: 'op-mine', project: 'default', instance: 'vm-1', fault: `as ${VM} on central-1` }),
     ...waitingMove({ id: 'op-theirs', project: HIDDEN, instance: VM, fault: `as ${VM} on central-1` }),
   );

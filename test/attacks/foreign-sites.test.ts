@@ -29,6 +29,9 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   instances: ['vm-1', 'vm-leaving', 'vm-failed', 'vm-arrived'],
   alarms: ['near:central'],
   nodes: ['node-near'],
+  clusters: ['edge'],
+  workers: ['edge.worker-far'],
+  'drain-reports': ['edge.worker-far'],
 };
 
 function urlsOf(route: Route): string[] {
@@ -76,9 +79,19 @@ describe('never: a caller of one site sees another', () => {
   test('by filters, sorts and the history of a resource', async () => {
     const leaks: string[] = [];
     const urls = [
-      ...['hosts', 'instances', 'ports', 'operations', 'operation-items', 'alarms', 'sites', 'nodes'].flatMap((what) =>
-        LISTS.map((query) => `/api/v1/${what}${query}`),
-      ),
+      ...[
+        'hosts',
+        'instances',
+        'ports',
+        'operations',
+        'operation-items',
+        'alarms',
+        'sites',
+        'nodes',
+        'clusters',
+        'workers',
+        'drain-reports',
+      ].flatMap((what) => LISTS.map((query) => `/api/v1/${what}${query}`)),
       '/api/v1/history?kind=instance&id=vm-failed',
       '/api/v1/history?kind=instance&id=vm-arrived',
       '/api/v1/history?kind=item&id=op-move.vm-leaving',

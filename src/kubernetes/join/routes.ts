@@ -127,13 +127,14 @@ export const machineLogRoute: Route = read({
   scope: 'site',
   params: BY_ID,
   answers: { 200: { about: 'its output', schema: Log } },
-  handle: ({ params: { id }, caller }, { journal: { fleet } }) => {
+  handle: ({ params: { id }, caller }, { journal: { fleet }, redactorFor }) => {
     if (findVisible(fleet, WORKER_REPRESENTATION, { caller, id }) === undefined)
       return refusalAnswer(noSuch('worker', id, caller));
     const log = fleet.get(MACHINE_LOG, idOf(MACHINE_LOG, id))?.doc;
     if (log === undefined) return refusalAnswer(noLog(id));
-    const { cluster: _, ...shown } = log;
-    return answer({ worker: id, ...shown });
+    const { cluster: _, operation, ...shown } = log;
+    const redacted = redactorFor(caller, fleet)?.redactText(operation) ?? operation;
+    return answer({ worker: id, operation: redacted, ...shown });
   },
 });
 

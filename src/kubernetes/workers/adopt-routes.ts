@@ -11,6 +11,8 @@ import {
   strictObject,
   type Route,
 } from '../../access/index.ts';
+import type { FleetReader } from '../../fleet/index.ts';
+import { INSTANCE } from '../../instances/index.ts';
 import type { ClusterApi, ClusterNode } from '../cluster-api/cluster-api.ts';
 import { readCluster } from '../cluster-api/read-cluster.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
@@ -41,7 +43,10 @@ export function adoptRoute(apis: ClusterApis): Route {
         return refusalAnswer(noSuch('cluster', id, caller));
       const found = await readCluster(apis, id, listByName);
       if ('code' in found) return refusalAnswer(found);
-      const command = { cluster: id, nodes: body.nodes, seen: found.seen, by: caller.name, nowMs: world.clock.nowMs() };
+      const canSeeInstance = (now: FleetReader, instance: string): boolean =>
+        world.redactorFor(caller, now)?.canSee(INSTANCE.name, instance) !== false;
+      const named = { cluster: id, nodes: body.nodes, canSeeInstance };
+      const command = { ...named, seen: found.seen, by: caller.name, nowMs: world.clock.nowMs() };
       const outcome = await world.submit(authority, {
         why: `adopt workers of cluster ${id}`,
         decide: (now) => adoptNodes(now, command),

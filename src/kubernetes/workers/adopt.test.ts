@@ -18,7 +18,7 @@ function command(world: WorkersWorld, nodes: readonly AdoptedNode[], cluster = E
       .listNodes()
       .map((node) => [node.name, node]),
   );
-  return { cluster, nodes, seen, by: 'ann', nowMs: world.nowMs };
+  return { cluster, nodes, seen, canSeeInstance: () => true, by: 'ann', nowMs: world.nowMs };
 }
 
 test('a-node-becomes-a-worker-in-service, with its instance', async () => {
@@ -33,6 +33,19 @@ test('a-node-becomes-a-worker-in-service, with its instance', async () => {
     isAdopted: true,
   });
   expect(world.violations).toEqual([]);
+});
+
+test('never: an instance that the caller may not see is adopted, and deleted with its worker', async () => {
+  const world = await worldWith('b');
+  await world.build('d');
+  const [foreign, missing] = ['d', 'nowhere'].map((instance) =>
+    adoptNodes(world.fleet, { ...command(world, [{ node: 'b', instance }]), canSeeInstance: () => false }),
+  );
+  expect(foreign).toMatchObject({ kind: 'refuse', refusal: { code: 'unknown-instance' } });
+  // Neither is told from the other.
+  expect(JSON.stringify(foreign).replaceAll('"d"', '').replaceAll('\\"d\\"', '')).toBe(
+    JSON.stringify(missing).replaceAll('"nowhere"', '').replaceAll('\\"nowhere\\"', ''),
+  );
 });
 
 test('an-instance-is-one-worker', async () => {

@@ -18,12 +18,14 @@ export interface AdoptNodes {
   readonly nodes: readonly AdoptedNode[];
   /** What the cluster shows of them, by name. */
   readonly seen: ReadonlyMap<string, ClusterNode>;
+  /** Whether the caller may see an instance: a worker that is removed takes its instance with it, which must not be another's. */
+  readonly canSeeInstance: (fleet: FleetReader, instance: string) => boolean;
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<readonly string[]> {
-  const { cluster, nodes, seen, by, nowMs } = command;
+  const { cluster, nodes, seen, canSeeInstance, by, nowMs } = command;
   if (fleet.get(CLUSTER, idOf(CLUSTER, cluster)) === undefined) return refuse(unknownCluster(cluster));
   const names = nodes.map(({ node }) => node);
   const twice = names.find((name, nth) => names.indexOf(name) !== nth);
@@ -31,7 +33,7 @@ export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<re
   const workers: { readonly id: string; readonly doc: Worker }[] = [];
   for (const adopted of nodes) {
     const node = seen.get(adopted.node);
-    const denied = denyNode(fleet, { cluster, adopted, node });
+    const denied = denyNode(fleet, { cluster, adopted, node, canSeeInstance });
     if (denied !== undefined) return refuse(denied);
     if (node === undefined) continue;
     workers.push({ id: `${cluster}.${adopted.node}`, doc: composeWorker(cluster, { adopted, node }, { by, nowMs }) });
@@ -42,19 +44,20 @@ export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<re
   );
 }
 
-interface NamedNode {
+interface NamedNode extends Pick<AdoptNodes, 'canSeeInstance'> {
   readonly cluster: string;
   readonly adopted: AdoptedNode;
   readonly node: ClusterNode | undefined;
 }
 
-function denyNode(fleet: FleetReader, { cluster, adopted, node }: NamedNode): Refusal | undefined {
+function denyNode(fleet: FleetReader, { cluster, adopted, node, canSeeInstance }: NamedNode): Refusal | undefined {
   const { node: name, instance } = adopted;
   if (fleet.get(WORKER, idOf(WORKER, `${cluster}.${name}`)) !== undefined) return workerExists(cluster, name);
   if (node === undefined) return unknownNode(cluster, name);
   if (node.isControlPlane) return denyControlPlane(name);
   if (instance === undefined) return undefined;
-  if (fleet.get(INSTANCE, idOf(INSTANCE, instance)) === undefined) return unknownInstance(instance);
+  if (fleet.get(INSTANCE, idOf(INSTANCE, instance)) === undefined || !canSeeInstance(fleet, instance))
+    return unknownInstance(instance);
   const [worker] = fleet.find(WORKERS_BY_INSTANCE, instance);
   return worker === undefined ? undefined : denySecondWorker(instance, worker.id);
 }
