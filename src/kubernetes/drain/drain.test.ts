@@ -1,6 +1,6 @@
 // Drains, removals and returns of workers, on a simulated cluster.
 import { describe, expect, test } from 'vitest';
-import { WorkersWorld, simulatedNode, workload } from '../workers-fixture.ts';
+import { WorkersWorld, simulatedNode, worker, workload } from '../workers-fixture.ts';
 
 const WEB = workload('web', { replicas: 4, minAvailable: 3 });
 
@@ -234,6 +234,43 @@ describe('a removal', () => {
     expect(world.cluster.look().listNodes()).toHaveLength(3);
     expect(world.effects().filter((effect) => effect.startsWith('deleteNode'))).toEqual([]);
     expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'deadline-passed' });
+  });
+
+  describe('while others of the batch are drained', () => {
+    /** `a` is drained, and `b` waits for its budget. */
+    async function begin(): Promise<{ world: WorkersWorld; operation: string; release: () => void }> {
+      const world = await WorkersWorld.of(['b'], workload('web', { replicas: 1, minAvailable: 1, nextPod: 1 }));
+      await world.put(worker('a'));
+      for (const node of ['a', 'c']) world.cluster.objects.nodes.put(node, simulatedNode(node));
+      const operation = await world.remove(['a', 'b']);
+      await world.ticks(6);
+      expect(world.item(operation, 'edge.a')).toMatchObject({ step: 'detach', reason: { code: 'others-to-drain' } });
+      const release = () => world.cluster.objects.workloads.put('web', workload('web', { replicas: 1, nextPod: 1 }));
+      return { world, operation, release };
+    }
+
+    test('a-pod-that-comes-leaves-before-the-node-goes', async () => {
+      const { world, operation, release } = await begin();
+      const pod = { cluster: 'edge', namespace: 'default', name: 'web-9', uid: 'u9', workload: 'web', node: 'a' };
+      world.cluster.objects.pods.put('default.web-9', { ...pod, readyAtMs: 0 });
+      release();
+      expect(await world.runOperation(operation)).toBe('succeeded');
+      const effects = world.effects();
+      expect(effects.findIndex((effect) => effect.startsWith('evict') && effect.includes('web-9'))).toBeGreaterThan(0);
+      expect(effects.findLastIndex((effect) => effect.startsWith('evict'))).toBeLessThan(
+        effects.findIndex((effect) => effect.startsWith('deleteNode a')),
+      );
+      expect(world.violations).toEqual([]);
+    });
+
+    test('an-operator-who-uncordons-keeps-the-node', async () => {
+      const { world, operation, release } = await begin();
+      world.cluster.look().markNode({ name: 'a', uid: 'uid-a' }, { isUnschedulable: false });
+      release();
+      expect(await world.runOperation(operation)).toBe('failed');
+      expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'node-uncordoned' });
+      expect(world.cluster.look().readNode('a')).toBeDefined();
+    });
   });
 
   test('deletes-a-node-without-pods, and one that is gone is no failure', async () => {

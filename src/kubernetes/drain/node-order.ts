@@ -25,7 +25,8 @@ export type NodeOrder =
   | ({ readonly op: 'check'; readonly policy: DrainPolicy } & OfNode)
   /** One pass: looks, and asks for the evictions that the plan says. */
   | ({ readonly op: 'evict'; readonly policy: DrainPolicy } & OfNode)
-  | ({ readonly op: 'count-volumes' } & OfNode)
+  /** The last look before the Node is deleted. */
+  | ({ readonly op: 'confirm-drained'; readonly policy: DrainPolicy } & OfNode)
   | ({ readonly op: 'delete' } & OfNode)
   /** Deletes a Node that came back after its deletion, whatever its UID. */
   | ({ readonly op: 'confirm-deleted'; readonly providerId?: string } & OrderBase);
@@ -56,7 +57,8 @@ export type NodeResult =
       readonly providerId?: string;
       readonly progress?: NodeProgress;
     }
-  | { readonly kind: 'volumes'; readonly attached: number }
+  /** `attached`: volumes. `left`: pods that would have to leave. */
+  | { readonly kind: 'drained'; readonly attached: number; readonly left: number; readonly isUnschedulable: boolean }
   | { readonly kind: 'deleted' }
   | Trouble;
 

@@ -69,10 +69,8 @@ async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: CallOptions
     case 'check':
     case 'evict':
       return drainPass(api, order, how);
-    case 'count-volumes': {
-      const attached = await api.countVolumeAttachments(order.node, how);
-      return { kind: 'volumes', attached: attached === 'unknown' ? 0 : attached };
-    }
+    case 'confirm-drained':
+      return confirmDrained(api, order, how);
     case 'delete':
       return deleteNode(api, order, how);
     case 'confirm-deleted': {
@@ -123,6 +121,21 @@ function missingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBa
     ...(isExcludedFromLoadBalancers !== undefined &&
       isExcludedFromLoadBalancers !== node.isExcludedFromLoadBalancers && { isExcludedFromLoadBalancers }),
   };
+}
+
+/** Others of its batch may have taken minutes: pods that no cordon keeps away may have come meanwhile. */
+async function confirmDrained(
+  api: ClusterApi,
+  { node: name, policy, ...expected }: Extract<NodeOrder, { op: 'confirm-drained' }>,
+  how: CallOptions,
+): Promise<NodeResult> {
+  const contents = await api.readContents(name, how);
+  const found = describeNode(contents.node, expected);
+  if (found.kind === 'replaced') return found;
+  const left = found.kind === 'node' ? countLeft(planDrain(name, contents, policy)) : 0;
+  const attached = await api.countVolumeAttachments(name, how);
+  const isUnschedulable = found.kind !== 'node' || found.isUnschedulable;
+  return { kind: 'drained', attached: attached === 'unknown' ? 0 : attached, left, isUnschedulable };
 }
 
 async function deleteNode(

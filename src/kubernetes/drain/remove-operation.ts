@@ -19,13 +19,14 @@ import { WORKER } from '../model.ts';
 import { beginRemoval, finishDrain } from '../workers/transitions.ts';
 import { VICTIM_STEPS, type Batch, type VictimStep } from './batch.ts';
 import { removeReport } from './drain-report.ts';
-import { readNodeResult } from './node-order.ts';
+import { readNodeResult, type NodeResult } from './node-order.ts';
 import { undoVictim } from './return-operation.ts';
 import {
   act,
   changeWorker,
   failOverdue,
   failSuperseded,
+  failUncordoned,
   findVictim,
   isDue,
   lazyBatch,
@@ -33,6 +34,7 @@ import {
   observeOther,
   observeVictim,
   planVictim,
+  policyOf,
   refOf,
   waitForOthers,
   type Victim,
@@ -114,8 +116,8 @@ function planDetach(victim: Victim, batch: () => Batch): readonly PlannedStep[] 
   const { item, worker, nowMs } = victim;
   const others = waitForOthers(victim, batch(), 'detach');
   if (others !== undefined) return others;
-  const { cluster, node } = worker.doc;
-  return isDue(item, nowMs) ? [act(item, { op: 'count-volumes', cluster, node })] : [];
+  if (!isDue(item, nowMs)) return [];
+  return [act(item, { op: 'confirm-drained', ...refOf(worker.doc), policy: policyOf(worker.doc) })];
 }
 
 function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
@@ -124,7 +126,7 @@ function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
     return observeVictim(victim, outcome, { afterDrained: finishDrainPart, withoutNode: skipDrain });
   const result = readNodeResult(outcome);
   const step = item.doc.step as VictimStep;
-  if (result.kind === 'volumes') return observeVolumes(victim, result.attached);
+  if (result.kind === 'drained') return observeDrained(victim, result);
   if (result.kind !== 'deleted') return observeOther(victim, result) ?? record(item, { state: 'running', step });
   if (step === 'confirm') {
     const changes = [remove(WORKER, worker.id), ...removeReport(fleet, worker.id), ...removeLog(fleet, worker.id)];
@@ -152,6 +154,14 @@ function skipDrain(victim: Victim): RecordStep {
   const { item, worker } = victim;
   const wasInService = worker.doc.state === 'in-service' || worker.doc.state === 'draining';
   return wasInService ? finishDrainPart(victim) : record(item, { state: 'running', step: 'detach' });
+}
+
+/** Drained anew where pods have come since: no Node is deleted with one that must leave. */
+function observeDrained(victim: Victim, seen: Extract<NodeResult, { kind: 'drained' }>): RecordStep {
+  const { item, worker } = victim;
+  if (worker.doc.cordon !== undefined && !seen.isUnschedulable) return failUncordoned(victim);
+  if (seen.left > 0) return record(item, { state: 'running', step: 'inspect' });
+  return observeVolumes(victim, seen.attached);
 }
 
 function observeVolumes({ item, worker, nowMs }: Victim, attached: number): RecordStep {

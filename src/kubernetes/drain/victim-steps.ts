@@ -222,7 +222,7 @@ function reportChanges({ fleet, worker, item, nowMs }: Victim, progress: NodePro
 }
 
 /** Whoever took the cordon back wants pods there: none is evicted any more. */
-function failUncordoned({ item, worker }: Victim): RecordStep {
+export function failUncordoned({ item, worker }: Victim): RecordStep {
   return fail(item, { code: 'node-uncordoned', worker: worker.id, node: worker.doc.node });
 }
 
