@@ -1,8 +1,9 @@
 // What becomes of a request for a node where the journal is the inventory: each outcome and each refusal.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { idOf } from '../../fleet/index.ts';
+import { idOf, put } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
+import { QUOTA } from '../../network/index.ts';
 import { bucketOf, NODE, type Node } from '../model.ts';
 import { nodeOf, putNode, refusalOf } from '../nodes-fixture.ts';
 import {
@@ -48,6 +49,27 @@ describe('one match', () => {
   test('the-manager-is-named-in-any-case', () => {
     const fleet = newFleet(putManager('m1'), putNode('n1'));
     expect(kindOf(decideReserve(fleet, { manager: 'M1' }))).toBe('reserved');
+  });
+});
+
+describe('the quota of a project', () => {
+  const quota = (limits: object) =>
+    put(QUOTA, idOf(QUOTA, 'acme'), { project: 'acme', ...limits, changedBy: 'test', changedAtMs: 0 });
+  const nodes = ['n1', 'n2', 'n3'].map((id) => putNode(id));
+
+  test.each([
+    [{ instances: 1 }, 'instances'],
+    [{ vcpus: 6 }, 'vcpus'],
+    [{ memoryMiB: 1500 }, 'memoryMiB'],
+  ])('%j: a second reservation by hand is refused, and nothing is reserved', (limits, what) => {
+    const fleet = newFleet(putManager('m1'), quota(limits), ...nodes);
+    const body = { project: 'acme', vcpus: 4, memory_mb: 1024 };
+    expect(decide(fleet, decideReserve(fleet, body))).toEqual({ kind: 'reserved' });
+    const second = decideReserve(fleet, { ...body, instance_uuid: 'i2' });
+    expect(refusalOf(second)).toMatchObject({ kind: 'conflict', code: 'quota-exceeded', facts: { what } });
+    expect(kindOf(decideReserve(fleet, body))).toBe('existing');
+    expect(kindOf(decideReserve(fleet, { ...body, project: 'other', instance_uuid: 'i2' }))).toBe('reserved');
+    expect(kindOf(decideReserve(fleet, { instance_uuid: 'i3' }))).toBe('reserved');
   });
 });
 

@@ -2,6 +2,7 @@
 // else claimed outside first. A request that finds none leaves a reservation too, so that its counts can be read.
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
+import { quotaProblem } from '../../network/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import { isOwnInstance, ownInstance, takeForBuild } from '../builder/build-reservation.ts';
 import { buildOf } from '../builder/node-of.ts';
@@ -75,8 +76,17 @@ export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decisi
   if (unsettled !== undefined) return refuse(claimUnsettled(request.instance, unsettled.id));
   const manager = findLiveManager(fleet, request.manager, command.isLeaseLive);
   if ('code' in manager) return refuse(manager);
+  const exceeded = exceededQuota(fleet, command);
+  if (exceeded !== undefined) return refuse(exceeded);
   const search = searchFor(fleet, command);
   return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
+}
+
+/** That of a build was asked for with its instance. */
+function exceededQuota(fleet: FleetReader, { request, project }: ReserveCommand): Refusal | undefined {
+  if (project === undefined || request.build !== undefined) return undefined;
+  const { cpus: vcpus, memoryMiB } = request.requirements;
+  return quotaProblem(fleet, project, { instances: 1, vcpus, memoryMiB });
 }
 
 /** A build's own reservation is nobody else's, and one that was made by hand is no build's, although they ask for the same. */

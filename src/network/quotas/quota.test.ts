@@ -10,8 +10,12 @@ const INSTANCE: Kind<'instance'> = { name: 'instance', check: () => undefined };
 const instance = (id: string, vcpus: number, project = 'default'): Change =>
   put(INSTANCE, id as never, { project, amounts: { vcpus, memoryMiB: vcpus * 1024 } });
 
+const RESERVATION: Kind<'reservation'> = { name: 'reservation', check: () => undefined };
+const reservation = (id: string, facts: object): Change =>
+  put(RESERVATION, id as never, { project: 'blue', state: 'active', request: { vcpus: 8, memory_mb: null }, ...facts });
+
 function world(): Fleet {
-  const fleet = new Fleet(new Registry([networkModel, { kinds: [INSTANCE] }]));
+  const fleet = new Fleet(new Registry([networkModel, { kinds: [INSTANCE, RESERVATION] }]));
   fleet.apply(1, [network('n'), port('p1', 'n'), port('p2', 'n'), instance('i1', 2), instance('i2', 4, 'blue')]);
   return fleet;
 }
@@ -33,6 +37,20 @@ describe('quotas', () => {
     });
     expect(usageOf(fleet, 'blue')).toEqual({ instances: 1, vcpus: 4, memoryMiB: 4096, ports: 0 });
     expect(usageOf(fleet, 'red').ports).toBe(0);
+  });
+
+  test.each([
+    ['made by hand counts as an instance', {}, 2],
+    ['that is being released counts', { state: 'releasing' }, 2],
+    ['of a build does not: its instance does', { request: { build: 'op-1.i2', vcpus: 8 } }, 1],
+    ['that failed does not', { state: 'error' }, 1],
+    ['of no project is nobody’s', { project: undefined }, 1],
+  ])('a reservation %s', (_name, facts, instances) => {
+    const fleet = world();
+    fleet.apply(2, [reservation('r1', facts)]);
+    expect(usageOf(fleet, 'blue')).toMatchObject({ instances, vcpus: instances === 2 ? 12 : 4 });
+    fleet.apply(3, [reservation('r1', { state: 'error' })]);
+    expect(usageOf(fleet, 'blue')).toMatchObject({ instances: 1, vcpus: 4, memoryMiB: 4096 });
   });
 
   test('without a quota, and for resources that it does not name, there is no limit', () => {

@@ -33,35 +33,58 @@ export type QuotaUsage = Readonly<Record<QuotaResource, number>>;
 const QUOTA_RESOURCES: readonly QuotaResource[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
 const NO_USAGE: QuotaUsage = { instances: 0, vcpus: 0, memoryMiB: 0, ports: 0 };
 
-/** The module of instances lies above this one: only these fields of their documents are read. */
+/** The modules of instances and of bare metal lie above this one: only these fields of their documents are read. */
 const INSTANCE_KIND = 'instance';
-interface CountedDocument {
+const RESERVATION_KIND = 'reservation';
+
+interface CountedInstance {
   readonly project: string;
   readonly amounts: { readonly vcpus: number; readonly memoryMiB: number };
 }
 
-/** The usage of each project, counted as ports and instances change. */
+interface CountedReservation {
+  readonly project?: string;
+  readonly state: string;
+  readonly request: { readonly build?: unknown; readonly vcpus?: number | null; readonly memory_mb?: number | null };
+}
+
+type CountedDocument = NonNullable<AppliedChange['after']>['doc'];
+
+/** What a document takes of the quota of its project. */
+interface Share extends Omit<Limits, 'ports'> {
+  readonly project: string;
+  readonly ports?: number;
+}
+
+function shareOf(kind: string, doc: CountedDocument | undefined): Share | undefined {
+  if (doc === undefined) return undefined;
+  if (kind === RESERVATION_KIND) return shareOfReservation(doc as unknown as CountedReservation);
+  const { project, amounts } = doc as unknown as CountedInstance;
+  return kind === PORT.name ? { project, ports: 1 } : { project, instances: 1, ...amounts };
+}
+
+/** A node that somebody reserved by hand counts as the instance that it is for; one of a build does not, since its instance counts. */
+function shareOfReservation({ project, state, request }: CountedReservation): Share | undefined {
+  if (project === undefined || state === 'error' || request.build !== undefined) return undefined;
+  return { project, instances: 1, vcpus: request.vcpus ?? 0, memoryMiB: request.memory_mb ?? 0 };
+}
+
+/** The usage of each project, counted as ports, instances and reservations change. */
 class QuotaUsageProjection implements ProjectionState {
   readonly #projects = new Map<string, Record<QuotaResource, number>>();
 
   apply({ kind, before, after }: AppliedChange): void {
-    const was = before?.doc as CountedDocument | undefined;
-    const is = after?.doc as CountedDocument | undefined;
+    const [was, is] = [shareOf(kind, before?.doc), shareOf(kind, after?.doc)];
     // Ports change often, their project hardly ever.
     if (kind === PORT.name && was?.project === is?.project) return;
-    if (was !== undefined) this.#add(kind, was, -1);
-    if (is !== undefined) this.#add(kind, is, 1);
+    if (was !== undefined) this.#add(was, -1);
+    if (is !== undefined) this.#add(is, 1);
   }
 
-  #add(kind: string, { project, amounts }: CountedDocument, sign: 1 | -1): void {
+  #add({ project, ...share }: Share, sign: 1 | -1): void {
     let usage = this.#projects.get(project);
     if (usage === undefined) this.#projects.set(project, (usage = { ...NO_USAGE }));
-    if (kind === PORT.name) usage.ports += sign;
-    else {
-      usage.instances += sign;
-      usage.vcpus += sign * amounts.vcpus;
-      usage.memoryMiB += sign * amounts.memoryMiB;
-    }
+    for (const what of QUOTA_RESOURCES) usage[what] += sign * (share[what] ?? 0);
     if (usage.instances === 0 && usage.ports === 0) this.#projects.delete(project);
   }
 
@@ -72,7 +95,7 @@ class QuotaUsageProjection implements ProjectionState {
 
 export const QUOTA_USAGE: Projection<QuotaUsageProjection> = {
   name: 'quota-usage',
-  kinds: [PORT.name, INSTANCE_KIND],
+  kinds: [PORT.name, INSTANCE_KIND, RESERVATION_KIND],
   create: () => new QuotaUsageProjection(),
 };
 

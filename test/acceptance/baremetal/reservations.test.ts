@@ -280,6 +280,20 @@ test('baremetal-13: a node of another project', async () => {
   });
 });
 
+test('a project reserves no more nodes than its quota has instances, and again when it has released some', async () => {
+  await start(Object.fromEntries(Array.from({ length: 10 }, (_, nth) => [`n${nth}`, {}])));
+  const quota = { method: 'PUT', url: '/quotas/acme', payload: { instances: 3 } } as const;
+  expect((await plane.ask(plane.admin, quota)).status).toBe(200);
+  const tenant = await plane.server.token('operator', { project: 'acme' });
+  const answers = [];
+  for (let nth = 0; nth < 5; nth += 1) answers.push(await plane.reserve({ instance_uuid: `x${nth}` }, tenant));
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 409, 409]);
+  expect(answers[3]?.body).toMatchObject({ code: 'quota-exceeded', what: 'instances', limit: 3, used: 3 });
+  expect((await plane.ask(plane.operator, { url: '/capacity' })).body).toMatchObject({ buckets: { free: 7 } });
+  expect((await plane.release('x0', tenant)).status).toBe(200);
+  expect((await plane.reserve({ instance_uuid: 'x4' }, tenant)).status).toBe(201);
+});
+
 /** What its manager does to a node by itself. */
 async function act(action: string, nodeEpoch: number): Promise<Answered> {
   const payload = { action, manager: 'm1', nodeEpoch, instance: 'i1', args: { image: 'debian' } };
