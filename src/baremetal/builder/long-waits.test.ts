@@ -67,6 +67,6 @@ test('what is tried again and again counts since it was asked for', async () => 
 test('it says what to do', () => {
   const facts = { code: 'node-work-waits', count: 3, operation: 'op-7' };
   expect(explainer([builderSentences])({ ...facts, waitsFor: 'inventory' })).toBe(
-    'Work on bare-metal nodes has waited for an inventory for more than 15 minutes: 3 in all, the first of operation op-7. It goes on by itself, whenever that is. See that it runs and that Muster reaches it: "muster baremetal inventories list".',
+    'Work on bare-metal nodes has waited for an inventory for more than 15 minutes: 3 in all, the first of operation op-7. It continues by itself, whenever that is. See that it runs and that Muster reaches it: "muster baremetal inventories list".',
   );
 });

@@ -1,5 +1,5 @@
 // The alarm of work that has waited for long, for a manager, a machine or an inventory: what was accepted is remembered until it is done, so somebody has to
-// be told of what keeps it. One alarm for each of the three, however many operations wait.
+// know what keeps it waiting. One alarm for each of the three, however many operations wait.
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import type { Change, FleetReader, Index } from '../../fleet/index.ts';
 import { ITEM, operationOf, type Item, type StoredItem } from '../../operations/index.ts';
