@@ -58,11 +58,20 @@ export class DecidedGroup {
     return this.#decided.map(({ pending }) => pending);
   }
 
-  add(requests: readonly PendingRequest[], { nowMs, newCommitId }: DecisionContext): void {
+  /** Decides them in order until `isOver`, and at least one. Answers how many. */
+  add(
+    requests: readonly PendingRequest[],
+    { nowMs, newCommitId }: DecisionContext,
+    isOver: () => boolean = () => false,
+  ): number {
+    let decided = 0;
     for (const pending of requests) {
       const tried = decideOne(this.stage, this.#fleet, pending, nowMs);
       this.#decided.push(this.#answerTo(pending, tried, newCommitId));
+      decided += 1;
+      if (isOver()) break;
     }
+    return decided;
   }
 
   #answerTo(pending: PendingRequest, decision: DecisionAttempt, newCommitId: () => string): DecidedRequest {

@@ -279,6 +279,37 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)[1]).toBeLessThan(16);
   });
 
+  it('never: decisions that take long follow each other without a turn of the event loop', async () => {
+    const made = await makeRig(64);
+    let turns = 0;
+    const decidedAt: number[] = [];
+    const slow = (nth: number): ReturnType<typeof count> => {
+      const request = count(`n${nth}`);
+      const decide: typeof request.decide = (fleet) => {
+        decidedAt.push(turns);
+        made.clock.now += 12;
+        return request.decide(fleet);
+      };
+      return { ...request, decide };
+    };
+    const over = new AbortController();
+    const counting = (async () => {
+      while (!over.signal.aborted) {
+        await new Promise(setImmediate);
+        turns += 1;
+      }
+    })();
+    await Promise.all(Array.from({ length: 40 }, (_, nth) => made.journal.submit(slow(nth))));
+    over.abort();
+    await counting;
+    const perTurn = Map.groupBy(decidedAt, (turn) => turn);
+    expect(decidedAt).toHaveLength(40);
+    expect(Math.max(...[...perTurn.values()].map(({ length }) => length))).toBeLessThanOrEqual(4);
+    expect(commitsOn(made.disk).map((commit) => commit.split(' n')[1])).toEqual(
+      Array.from({ length: 40 }, (_, nth) => String(nth)),
+    );
+  });
+
   it('less than a share waits for those who are answered and ask again at once', async () => {
     const made = await makeRig(8);
     await submitMeanwhile(made, 2);

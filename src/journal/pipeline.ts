@@ -40,6 +40,12 @@ const GROUP_COMMITS_MAX = 1024;
 /** After each part of a share the state of the store is checked. Less than a part is not worth a write while more requests are about to arrive. */
 const PARTS_PER_THRESHOLD = 4;
 
+/**
+ * How long decisions follow each other without a turn of the event loop, beyond the one that is being made. Most take a tenth of a millisecond; one that
+ * looks through the fleet takes tens, and hundreds of those in a row would cost the lease.
+ */
+const DECIDE_TURN_MS = 20;
+
 interface InFlightWrite {
   readonly group: DecidedGroup;
   readonly answer: Promise<GroupAnswer>;
@@ -136,7 +142,9 @@ export class Pipeline {
     if (taken.length === 0) return;
     if (this.#writing !== undefined) mark('journal-pipelined');
     this.#next ??= new DecidedGroup(fleet, this.#writing);
-    this.#next.add(taken, { nowMs: clock.nowMs(), newCommitId });
+    const nowMs = clock.nowMs();
+    const decided = this.#next.add(taken, { nowMs, newCommitId }, () => clock.nowMs() - nowMs >= DECIDE_TURN_MS);
+    if (decided < taken.length) waiting.putBack(taken.slice(decided));
   }
 
   #writeNext(fence: Fence): InFlightWrite | undefined {
