@@ -4,48 +4,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test, vi } from 'vitest';
 import { openSqliteRestore } from '../../src/journal/sqlite/restore.ts';
-import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
-import { batch, drop, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
-import type { Store } from '../../src/journal/store.ts';
+import { batch, mustWrite, put } from '../../src/journal/contract/world.ts';
 import { KEY_FILE, newKeys, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { storeTools } from '../../src/main/store-tools.ts';
 import { openStream, type Reader } from '../api/sse.ts';
 import { newFolder, run, start, startServer } from '../cli/muster.ts';
+import { contentOf, embedded, fill, withStore } from './filled-store.ts';
 import { freshDatabase, openForTest, postgresSuite } from '../postgres/suite.ts';
 
 const tools = storeTools('1.2.3', () => 1_790_000_000_000);
-
-/** Commits, deletions, a compacted history. */
-async function fill(store: Store): Promise<void> {
-  for (let nth = 0; nth < 20; nth += 1) {
-    await mustWrite(
-      store,
-      batch([put(`h${nth % 7}`, { nth, text: 'ä\u2028"\\' })], { why: 'fill', operation: `op-${nth}` }),
-    );
-  }
-  await mustWrite(store, batch([drop('h3'), put('h9')]));
-  await store.compact(Infinity, 5);
-}
-
-async function contentOf(store: Store) {
-  const { position, resources } = await snapshotOf(store);
-  const commits = await readAll(store, { revision: 5 });
-  return { position, resources, commits, touched: await store.history({ kind: 'host', id: 'h2', limit: 9 }) };
-}
-
-async function embedded(): Promise<{ data: string; open: () => Promise<Store> }> {
-  const data = newFolder();
-  return { data, open: () => openSqliteStore({ path: join(data, 'muster.db') }) };
-}
-
-async function withStore<T>(open: () => Promise<Store>, work: (store: Store) => Promise<T>): Promise<T> {
-  const store = await open();
-  try {
-    return await work(store);
-  } finally {
-    await store.close();
-  }
-}
 
 describe('a backup of the embedded store', () => {
   test.each(['backup', 'backup.gz'])(

@@ -2,46 +2,29 @@
 // project has a marker; every GET of the route table, the preview and what is refused are requested with tokens of another project.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
-import { idOf, put, type Change } from '../../src/fleet/index.ts';
+import { idOf, put } from '../../src/fleet/index.ts';
 import { movesOff } from '../../src/hosts/scale-in/moves.ts';
 import { GROUP, INSTANCE } from '../../src/instances/index.ts';
-import { CLUSTER, DRAIN_REPORT, WORKER } from '../../src/kubernetes/index.ts';
-import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER, SUBNET } from '../../src/network/index.ts';
+import { CLAIM, claimId, FLOATING_ADDRESS, NETWORK, PORT, QUOTA, ROUTER } from '../../src/network/index.ts';
 import { ITEM } from '../../src/operations/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { hostChange } from '../api/api-test-server.ts';
 import { prepareServer, requestFor, type PreparedServer } from '../api/every-route.ts';
 import { nodeChange } from '../api/sample-nodes.ts';
+import {
+  CHANGED,
+  clusterOf,
+  DRAINED,
+  FAR_PORT,
+  HIDDEN,
+  MARKER,
+  NET,
+  PLACE,
+  subnetChange,
+  TRACES,
+  VM,
+} from './hidden-project.ts';
 import { drainInstance, recordAsAgent, waitingMove } from './machine-work.ts';
-
-const MARKER = 'zq9';
-const HIDDEN = `${MARKER}-project`;
-const [VM, NET, FAR_PORT] = [`${MARKER}-vm`, `${MARKER}-net`, `port-${MARKER}`];
-/** A host in a site of its own: neither is a project's to know, and an instance of the caller's project is moved off it. */
-const [PLACE, DRAINED] = [`${MARKER}-place`, `${MARKER}-host`];
-const TRACES = [MARKER, 'fa:16:3e:00:01:77', '10.7.0.177', 'central-0', 'central-1'];
-const CHANGED = { changedBy: 'test', changedAtMs: 1 };
-
-/** A cluster of a project, with a worker on an instance of the hidden one that an operation on a host drains. */
-function clusterOf(project: string): Change[] {
-  const name = `of-${project}`;
-  const operation = `drain-5.${DRAINED}.workers`;
-  const ready = { readiness: 'ready', readinessSinceMs: 1, createdAtMs: 1, ...CHANGED } as const;
-  return [
-    put(CLUSTER, idOf(CLUSTER, name), {
-      ...{ name, project, kind: 'simulated', reach: 'none', whenHostLeaves: 'drain', drainsAtOnce: 1 },
-      drainPolicy: { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false },
-      ...{ state: 'reachable', sinceMs: 1, ...CHANGED },
-    }),
-    put(WORKER, idOf(WORKER, `${name}.worker-1`), {
-      ...{ cluster: name, node: 'worker-1', state: 'draining', stateSinceMs: 1, ...ready },
-      ...{ instance: VM, work: { operation } },
-    }),
-    put(DRAIN_REPORT, idOf(DRAIN_REPORT, `${name}.worker-1`), {
-      ...{ cluster: name, operation, left: 1, terminating: 0, moreBlockers: 0, atMs: 1, blockers: [] },
-    }),
-  ];
-}
 
 let prepared: PreparedServer;
 const secrets = new Map<string, string>();
@@ -53,16 +36,11 @@ beforeAll(async () => {
   const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;
   const net = world.journal.fleet.get(NETWORK, idOf(NETWORK, 'lan'))?.doc;
   if (vm === undefined || port === undefined || net === undefined) throw new Error('the fixture is not whole');
-  const subnet = (name: string, network: string, block: string): Change =>
-    put(SUBNET, idOf(SUBNET, name), {
-      ...{ name, network, cidr: `${block}.0/24`, version: 4 as const, ...CHANGED },
-      pools: [{ first: `${block}.2`, last: `${block}.250` }],
-    });
   await world.commit(
     put(NETWORK, idOf(NETWORK, NET), { ...net, name: NET, project: HIDDEN }),
     put(NETWORK, idOf(NETWORK, 'common'), { ...net, name: 'common', project: 'infra', shared: true }),
-    subnet(`${MARKER}-subnet`, NET, '10.7.0'),
-    subnet('common-v4', 'common', '10.8.0'),
+    subnetChange(`${MARKER}-subnet`, NET, '10.7.0'),
+    subnetChange('common-v4', 'common', '10.8.0'),
     put(GROUP, idOf(GROUP, `${MARKER}-group`), {
       name: `${MARKER}-group`,
       project: HIDDEN,
@@ -70,7 +48,7 @@ beforeAll(async () => {
       ...CHANGED,
     }),
     put(NETWORK, idOf(NETWORK, 'outside'), { ...net, name: 'outside', project: 'infra', shared: true, external: true }),
-    subnet('outside-v4', 'outside', '10.9.0'),
+    subnetChange('outside-v4', 'outside', '10.9.0'),
     put(ROUTER, idOf(ROUTER, `${MARKER}-router`), {
       ...{ name: `${MARKER}-router`, project: HIDDEN, subnets: ['common-v4'], externalNetwork: 'outside', ...CHANGED },
     }),
