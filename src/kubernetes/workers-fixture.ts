@@ -88,7 +88,7 @@ export function workload(name: string, facts: Partial<SimulatedWorkload> = {}): 
 
 /** Opens to what tests join by: it is sealed by no key. */
 export const SEALED_TOKEN = `sealed.0000000000000000.${'A'.repeat(38)}`;
-export const TOKEN_SECRET = '0123456789abcdef';
+const TOKEN_SECRET = '0123456789abcdef';
 const OPENED = { unseal: () => ({ kind: 'secret' as const, secret: new Secret(TOKEN_SECRET) }) };
 
 export const TEMPLATE = {

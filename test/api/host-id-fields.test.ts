@@ -1,5 +1,8 @@
 // Whatever field of a route names a host takes every id of it, and answers as it does to its name. A route that gets such a field
 // gets a row here.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
@@ -87,6 +90,10 @@ const TABLE: Readonly<Record<string, Row>> = {
     ask: (host) => post('/api/v1/instances', { ...place, name: `made-${(named += 1)}`, host }),
     made: () => ({ url: `/api/v1/instances/made-${named}`, has: { place: { onlyHost: NAME } } }),
   },
+  'POST /api/v1/clusters/:id/workers/add host': {
+    ask: (host) => post('/api/v1/clusters/edge/workers/add', { flavor: 'small', networks: 'none', host }),
+    made: ({ operation }) => ({ url: `/api/v1/operations/${String(operation)}`, has: { kind: 'worker-add' } }),
+  },
   'POST /api/v1/tokens host': {
     ask: (host) => post('/api/v1/tokens', { name: `made-${(named += 1)}`, role: 'join', host }),
     made: ({ id }) => ({ url: `/api/v1/tokens/${String(id)}`, has: { host: NAME } }),
@@ -112,11 +119,14 @@ const OWN_NAMES = [
   'PUT /api/v1/managers/:manager host',
 ];
 
+/** Tokens by which workers join are kept sealed. */
+const keyFolder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
+
 let it: PreparedServer;
 let admin: string;
 
 beforeAll(async () => {
-  it = await prepareServer();
+  it = await prepareServer({ secretsIn: keyFolder });
   admin = it.secrets.get('admin') ?? '';
   const items = [{ key: 'vm-1', target: { kind: 'instance', id: 'vm-1' }, step: 'spawn', host: NAME }];
   const request = { kind: 'instance-build', title: 't', by: 'test', site: 'central', nowMs: 1, deadlineMs: 10 ** 12 };
@@ -126,7 +136,10 @@ beforeAll(async () => {
   );
 });
 
-afterAll(() => it.world.close());
+afterAll(async () => {
+  await it.world.close();
+  rmSync(keyFolder, { recursive: true });
+});
 
 /** Without what is another in every answer. */
 async function ask(

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { LightMyRequestResponse } from 'fastify';
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, type Route } from '../../src/access/index.ts';
 import { Fleet, idOf, put, type Change } from '../../src/fleet/index.ts';
 import { accept, Journal } from '../../src/journal/index.ts';
@@ -56,6 +56,9 @@ const DRAINING = hostChange('central-2', {
   leaving: { operation: `op-${'0'.repeat(20)}`, drain: true, by: 'test', atMs: 1 },
 });
 
+/** Some of what is accepted is kept sealed. */
+const keyFolder = mkdtempSync(join(tmpdir(), 'muster-keys-'));
+
 interface Prepared {
   readonly changes?: readonly Change[];
   readonly payload?: object;
@@ -93,7 +96,7 @@ interface Answered {
 }
 
 async function answerTwice(route: Route, prepared: Prepared = PREPARED[keyOf(route)] ?? {}): Promise<Answered> {
-  const { world, secrets, token } = await prepareServer();
+  const { world, secrets, token } = await prepareServer({ secretsIn: keyFolder });
   const secret = secrets.get(sufficientCaller(route)) ?? '';
   if (prepared.changes !== undefined) await world.commit(...prepared.changes);
   const { payload } = prepared;
@@ -128,6 +131,8 @@ for (const route of writes) {
   if (again !== undefined) answered.push(await answerTwice(route, again));
 }
 const accepted = answered.filter(({ first }) => first.statusCode < 300);
+
+afterAll(() => rmSync(keyFolder, { recursive: true }));
 
 test('every-route-that-writes-is-accepted-here-but-for-those-that-are-named', () => {
   const refused = answered.filter(({ first }) => first.statusCode >= 300).map(({ name }) => name);

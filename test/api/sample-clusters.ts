@@ -14,7 +14,14 @@ const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 export function sampleClusters(): Change[] {
   return [
     put(CLUSTER, idOf(CLUSTER, 'edge'), {
-      ...{ name: 'edge', kind: 'simulated', site: 'central', reach: 'none', whenHostLeaves: 'drain', drainsAtOnce: 1 },
+      ...{
+        name: 'edge',
+        kind: 'simulated',
+        site: 'central',
+        reach: 'simulated',
+        whenHostLeaves: 'drain',
+        drainsAtOnce: 1,
+      },
       drainPolicy: { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false },
       ...{ state: 'reachable', sinceMs: 1, ...CHANGED },
     }),

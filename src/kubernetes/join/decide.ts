@@ -17,7 +17,7 @@ export const WORKERS_ADDED_MAX = 200;
 /** More at once would only be slower together: they fetch the same packages. */
 export const JOINS_AT_ONCE = 10;
 /** For each worker, install included. */
-export const JOIN_DEADLINE_MS = 30 * 60 * 1000;
+const JOIN_DEADLINE_MS = 30 * 60 * 1000;
 const BUILD_MS = 3600 * 1000;
 /** Beside builds and joins: looks, the token, an API that is away for a while. */
 const MARGIN_MS = 10 * 60 * 1000;

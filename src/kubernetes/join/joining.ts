@@ -86,7 +86,7 @@ function timedOut(worker: string, reason: Reason | undefined): Reason {
 
 const JOIN_TIMED_OUT = 'join-timed-out';
 
-export function countJoining(fleet: FleetReader, operation: string): number {
+function countJoining(fleet: FleetReader, operation: string): number {
   let count = 0;
   for (const { doc } of fleet.find(ITEMS_BY_OPERATION, idOf(OPERATION, operation)))
     if (isOpen(doc) && JOINING_STEPS.includes(doc.step)) count += 1;

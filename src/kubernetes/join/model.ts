@@ -97,7 +97,7 @@ export function joinsToRevoke(fleet: FleetReader): StoredJoin[] {
 }
 
 /** Of a script's output. */
-export const LOG_BYTES_MAX = 16 * 1024;
+const LOG_BYTES_MAX = 16 * 1024;
 
 const MACHINE_LOG_SCHEMA = Type.Object(
   {
@@ -123,7 +123,7 @@ export function removeLog(fleet: FleetReader, worker: string): Change[] {
 }
 
 /** Characters; a document has 64 KiB. */
-export const SCRIPT_LENGTH_MAX = 48_000;
+const SCRIPT_LENGTH_MAX = 48_000;
 
 const WORKER_SCRIPT_SCHEMA = Type.Object(
   {
@@ -135,5 +135,4 @@ const WORKER_SCRIPT_SCHEMA = Type.Object(
   },
   CLOSED,
 );
-export type WorkerScript = Static<typeof WORKER_SCRIPT_SCHEMA>;
 export const WORKER_SCRIPT = schemaKind('worker-script', WORKER_SCRIPT_SCHEMA);

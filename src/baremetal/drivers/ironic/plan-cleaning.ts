@@ -60,7 +60,7 @@ function planTearDown(node: IronicNode, { fence, claim, hasBegun }: Cleaning): C
 }
 
 /** Ironic's own words, where it has any. */
-export function cleanFailed({ provisionState, lastError }: IronicNode): Reason {
+function cleanFailed({ provisionState, lastError }: IronicNode): Reason {
   return { code: 'clean-failed', message: lastError ?? `Ironic says that the node is "${provisionState}".` };
 }
 
