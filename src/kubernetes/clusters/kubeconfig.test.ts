@@ -1,8 +1,10 @@
 // What is read out of a kubeconfig, and what of it is refused, without a word of its secrets.
 import { describe, expect, test } from 'vitest';
-import { parseKubeconfig } from './kubeconfig.ts';
+import { isLoopback } from '../../link/index.ts';
+import { parseKubeconfig as parse } from './kubeconfig.ts';
 
 const CA = '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n';
+const parseKubeconfig = (text: string, context?: string) => parse(text, { context, isLoopback });
 const encode = (text: string): string => Buffer.from(text).toString('base64');
 const SECRET = 'planted-secret-of-a-user';
 
@@ -51,7 +53,33 @@ test('without-credentials, over plain http, and without verification', () => {
   expect(access).not.toHaveProperty('credentials');
 });
 
+test('over plain http to another machine, when it says that nothing is verified', () => {
+  const cluster = { server: 'http://10.0.0.1:8080', 'insecure-skip-tls-verify': true };
+  expect(parseKubeconfig(kubeconfig({ cluster }))).toMatchObject({
+    credentials: { kind: 'token' },
+    skipTlsVerify: true,
+  });
+});
+
+test('with-many-contexts', () => {
+  const more = Array.from({ length: 100 }, (_, at) => ({ name: `other-${at}`, context: { cluster: 'c', user: 'u' } }));
+  const whole = JSON.parse(kubeconfig()) as { contexts: object[] };
+  const text = JSON.stringify({ ...whole, contexts: [...whole.contexts, ...more] }, undefined, 2);
+  expect(parseKubeconfig(text)).toMatchObject({ endpoint: 'https://10.0.0.1:6443' });
+});
+
 describe('a kubeconfig that is refused', () => {
+  test.each([
+    ['keys', Array.from({ length: 5000 }, (_, at) => `k${at}: 1`).join('\n')],
+    ['keys in braces', `{${Array.from({ length: 5000 }, (_, at) => `k${at}: 1`).join(',')}}`],
+    ['aliases', Array.from({ length: 3000 }, (_, at) => `- &a${at} x\n- *a${at}`).join('\n')],
+    ['brackets', '['.repeat(11_000)],
+    ['spaces', ' '.repeat(11_000)],
+  ])('never: the parser sees thousands of %s, which take it seconds', (_, text) => {
+    const message = expect.stringContaining('longer than one context takes') as string;
+    expect(parseKubeconfig(text)).toMatchObject({ code: 'kubeconfig-malformed', message });
+  });
+
   test.each([
     ['no YAML', ': [', 'kubeconfig-malformed'],
     ['no kubeconfig', 'apiVersion: v1', 'kubeconfig-malformed'],
@@ -62,6 +90,10 @@ describe('a kubeconfig that is refused', () => {
     ['an exec plugin', kubeconfig({ user: { exec: { command: 'aws' }, token: SECRET } }), 'kubeconfig-runs-program'],
     ['an auth provider', kubeconfig({ user: { 'auth-provider': { name: 'gcp' } } }), 'kubeconfig-runs-program'],
     ['a file for the key', kubeconfig({ user: { 'client-key': '/k', password: SECRET } }), 'kubeconfig-names-files'],
+    ['a password in the URL', kubeconfig({ cluster: { server: `https://u:${SECRET}@a` } }), 'kubeconfig-shows-secret'],
+    ['a user in the URL', kubeconfig({ cluster: { server: `https://${SECRET}@10.0.0.1` } }), 'kubeconfig-shows-secret'],
+    ['no host', kubeconfig({ cluster: { server: 'https://:0' } }), 'kubeconfig-malformed'],
+    ['plain http', kubeconfig({ cluster: { server: 'http://127.evil.example' } }), 'kubeconfig-plain-http'],
     ['a file for the CA', kubeconfig({ cluster: { 'certificate-authority': '/ca' } }), 'kubeconfig-names-files'],
   ])('%s', (_, text, code) => {
     const refusal = parseKubeconfig(text);

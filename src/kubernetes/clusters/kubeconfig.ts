@@ -82,12 +82,30 @@ interface Kubeconfig {
 
 const problemsOf = compileChecker(KUBECONFIG);
 const FIELD = '/kubeconfig';
+/**
+ * What `kubectl config view --minify --flatten --raw` writes has a few hundred characters that are neither letters, digits nor base64. The parser takes time with the square
+ * of such characters: with this many at most a tenth of a second, with a text full of them the lease would be lost.
+ */
+const SIGNS_MAX = 10_000;
+const SIGN = /[^A-Za-z0-9+/=]/g;
 const URL_FORM = /^https?:\/\/[^/\s?#]+(?:\/[^\s?#]*)?$/;
 const BASE64 = /^[A-Za-z0-9+/=\s]+$/;
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/;
 
-/** Of one context: the named one, or the current one. */
-export function parseKubeconfig(text: string, wanted?: string): Omit<ClusterAccess, 'name'> | Refusal {
+export interface KubeconfigReading {
+  /** The named one; the current one when absent. */
+  readonly context?: string | undefined;
+  /** Whether a host is this machine itself. */
+  readonly isLoopback: (host: string) => boolean;
+}
+
+/** Of one context. */
+export function parseKubeconfig(
+  text: string,
+  { context: wanted, isLoopback }: KubeconfigReading,
+): Omit<ClusterAccess, 'name'> | Refusal {
+  if (text.replaceAll(SIGN, '').length < text.length - SIGNS_MAX)
+    return refuseForm('it is longer than one context takes');
   const document = parseSecretDocument(text);
   if (document.problems !== undefined || problemsOf(document.content).length > 0) return refuseForm();
   const config = document.content as Kubeconfig;
@@ -97,7 +115,7 @@ export function parseKubeconfig(text: string, wanted?: string): Omit<ClusterAcce
   const cluster = config.clusters.find((one) => one.name === context.cluster)?.cluster;
   if (cluster === undefined) return refuseForm(`its context "${name}" names a cluster that is not in it`);
   const user = config.users?.find((one) => one.name === context.user)?.user ?? {};
-  return refuseOutside(cluster, user) ?? composeAccess(cluster, user);
+  return refuseOutside(cluster, user) ?? composeAccess(cluster, user, isLoopback);
 }
 
 /** What is not inside. */
@@ -116,20 +134,29 @@ function refuseOutside(cluster: KubeCluster, user: KubeUser): Refusal | undefine
   return { kind: 'invalid', code: 'kubeconfig-names-files', message, field: FIELD };
 }
 
-function composeAccess(cluster: KubeCluster, user: KubeUser): Omit<ClusterAccess, 'name'> | Refusal {
+function composeAccess(
+  cluster: KubeCluster,
+  user: KubeUser,
+  isLoopback: KubeconfigReading['isLoopback'],
+): Omit<ClusterAccess, 'name'> | Refusal {
   const endpoint = cluster.server.replace(/\/+$/, '');
-  if (!URL_FORM.test(endpoint)) return refuseForm('its server is no http or https URL');
+  const url = URL_FORM.test(endpoint) ? URL.parse(endpoint) : null;
+  if (url === null) return refuseForm('its server is no http or https URL');
+  if (url.username !== '' || url.password !== '') return refuseUserinfo();
   const caCertificate = decodeField(cluster['certificate-authority-data']);
   if (caCertificate === 'malformed' || (caCertificate !== undefined && !PEM.test(caCertificate)))
     return refuseForm('its certificate-authority-data is no certificate in PEM');
   const credentials = composeCredentials(user);
   if (credentials === 'malformed') return refuseForm('its client certificate or key is not base64');
+  const skipsTlsVerify = cluster['insecure-skip-tls-verify'] === true;
+  if (credentials !== undefined && !skipsTlsVerify && url.protocol === 'http:' && !isLoopback(url.hostname))
+    return refusePlainHttp();
   const tlsServerName = cluster['tls-server-name'];
   return {
     endpoint,
     ...(caCertificate !== undefined && { caCertificate }),
     ...(typeof tlsServerName === 'string' && { tlsServerName }),
-    ...(cluster['insecure-skip-tls-verify'] === true && { skipTlsVerify: true as const }),
+    ...(skipsTlsVerify && { skipTlsVerify: true as const }),
     ...(credentials !== undefined && { credentials }),
   };
 }
@@ -152,6 +179,18 @@ function decodeField(value: unknown): string | undefined {
 function refuseForm(why = 'it is neither YAML nor JSON with contexts, clusters and users'): Refusal {
   const message = `This is no kubeconfig that can be used: ${why}. Give what "kubectl config view --minify --flatten --raw" writes.`;
   return { kind: 'invalid', code: 'kubeconfig-malformed', message, field: FIELD };
+}
+
+function refuseUserinfo(): Refusal {
+  const message =
+    'The server of the kubeconfig has a user or a password in its URL, which is shown to whoever may see the cluster. Put them into the user of the kubeconfig.';
+  return { kind: 'invalid', code: 'kubeconfig-shows-secret', message, field: FIELD };
+}
+
+function refusePlainHttp(): Refusal {
+  const message =
+    'The server of the kubeconfig is reached over plain HTTP, where everybody on the way can read the credentials. Use its https URL, or say in the kubeconfig that it is not verified (insecure-skip-tls-verify: true).';
+  return { kind: 'invalid', code: 'kubeconfig-plain-http', message, field: FIELD };
 }
 
 function refuseContext(name: string | undefined, { contexts }: Kubeconfig): Refusal {

@@ -14,6 +14,7 @@ import {
   type RouteContext,
 } from '../../access/index.ts';
 import type { Refusal } from '../../fleet/index.ts';
+import { isLoopback } from '../../link/index.ts';
 import { PROJECT } from '../../network/index.ts';
 import {
   CLUSTER,
@@ -138,7 +139,7 @@ function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'se
   if (kind === 'simulated') return kubeconfig === undefined ? { ...rest, kind } : refuseKubeconfig();
   if (rest.simulated !== undefined) return refuseSimulated();
   if (kubeconfig === undefined) return requireKubeconfig();
-  const access = parseKubeconfig(kubeconfig, context);
+  const access = parseKubeconfig(kubeconfig, { context, isLoopback });
   if ('code' in access) return access;
   const { credentials, ...place } = access;
   if (credentials === undefined) return { ...rest, ...place, kind };
