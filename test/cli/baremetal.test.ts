@@ -212,7 +212,7 @@ describe('reservations', () => {
       out: 'Node only-one is reserved for db-1.\n',
     });
     expect((await muster(...reservations, 'list')).out.replaceAll(/ +/g, ' ')).toMatch(
-      /^INSTANCE STATE NODE MANAGER PROJECT ASKED FOR REASON\ndb-1 active only-one m1 - [^\n]* -\n$/,
+      /^INSTANCE STATE NODE MANAGER PROJECT REQUESTED REASON\ndb-1 active only-one m1 - [^\n]* -\n$/,
     );
     expect((await muster(...reservations, 'show', 'db-1')).out).toMatch(
       /Node +only-one, under its epoch 1\n[^]*Ignored +hw:numa\n/,

@@ -89,7 +89,7 @@ function exceededQuota(fleet: FleetReader, { request, project }: ReserveCommand)
   return quotaProblem(fleet, project, { instances: 1, vcpus, memoryMiB });
 }
 
-/** A build's own reservation is nobody else's, and one that was made by hand is no build's, although they ask for the same. */
+/** A reservation belongs to the build that made it, and one that was made by hand to no build, although both ask for the same. */
 function repeat(
   fleet: FleetReader,
   existing: Reservation,

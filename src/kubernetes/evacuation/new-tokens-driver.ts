@@ -1,5 +1,5 @@
 // The driver `kubernetes-new-tokens`: draws a bootstrap token for a worker that joins again, and seals its secret, outside of the decision that stores it. Repeated it
-// draws another one, which nobody knows either.
+// draws another one, which is as unknown to any caller.
 import type { Ids } from '../../journal/index.ts';
 import type { Secrets } from '../../keys/index.ts';
 import type { Action, ActionOutcome, Driver } from '../../operations/index.ts';
