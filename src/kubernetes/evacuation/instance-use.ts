@@ -52,6 +52,6 @@ function denyCut(
   const remedy = isRemoval
     ? `Take it out with "muster workers remove ${node} --cluster ${cluster}": its pods leave within their budgets, then its Node and its instance go.`
     : `Drain it first with "muster workers drain ${node} --cluster ${cluster}", and give it back afterwards with "muster workers return ${node} --cluster ${cluster}".`;
-  const message = `Instance "${instance}" is worker "${worker}" and is not ${PARTICIPLES[disruption]} with pods on it. ${remedy} Use --force to have it ${PARTICIPLES[disruption]} all the same.`;
+  const message = `Instance "${instance}" is worker "${worker}" and is not ${PARTICIPLES[disruption]} with pods on it. ${remedy} Or use --force to have it ${PARTICIPLES[disruption]} all the same.`;
   return { kind: 'conflict', code: 'instance-runs-worker', message, facts: { instance, worker, disruption } };
 }
