@@ -16,6 +16,11 @@ export class SecretMask {
     return this.#forms.size === 0;
   }
 
+  /** Text that is cut shorter than this may have lost the beginning of a secret. */
+  get longestForm(): number {
+    return this.#sorted()[0]?.length ?? 0;
+  }
+
   add(secret: string): void {
     for (const form of formsOf(secret)) {
       if (this.#forms.has(form)) continue;
@@ -29,15 +34,19 @@ export class SecretMask {
   }
 
   mask(text: string): string {
-    this.#longestFirst ??= [...this.#forms].sort((one, other) => other.length - one.length);
     let masked = text;
-    for (const form of this.#longestFirst) if (masked.includes(form)) masked = masked.replaceAll(form, IN_ITS_PLACE);
+    for (const form of this.#sorted()) if (masked.includes(form)) masked = masked.replaceAll(form, IN_ITS_PLACE);
     return masked;
   }
 
   /** Every text of a value, at any depth; the value itself when there is nothing to take out. */
   maskDeep<T>(value: T): T {
     return this.isEmpty ? value : (this.#maskIn(value) as T);
+  }
+
+  #sorted(): readonly string[] {
+    this.#longestFirst ??= [...this.#forms].sort((one, other) => other.length - one.length);
+    return this.#longestFirst;
   }
 
   #maskIn(value: unknown): unknown {

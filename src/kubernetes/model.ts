@@ -71,6 +71,8 @@ export const SSH_SCHEMA = Type.Object(
       'x-form': 'a user of the machine: letters, digits and _ . - (at most 64)',
     }),
     port: PORT_NUMBER,
+    /** The script is run by `sudo -n`, where the user is not root. */
+    sudo: Type.Optional(Type.Literal(true)),
     /** In place of the address of the first NIC; `{node}` in it is the name of the Node. */
     address: Type.Optional(Type.String({ minLength: 1, maxLength: 253 })),
     /** `pinned`: only those of `knownHosts`. `first-use`: the first that a machine shows is remembered with its worker. */

@@ -39,6 +39,8 @@ import { addRoute, machineLogRoute } from './join/routes.ts';
 import { joinSentences } from './join/sentences.ts';
 import { TokensController } from './join/tokens-controller.ts';
 import { SimulatedKubeletsController } from './machines/simulated-kubelets-controller.ts';
+import { readDefaultScript } from './machines/ssh/default-script-driver.ts';
+import { SshReach } from './machines/ssh/reach-driver.ts';
 import { KUBERNETES_REASON_CODES } from './reason-codes.ts';
 import {
   CLUSTER_REPRESENTATION,
@@ -114,10 +116,8 @@ export const kubernetesModule: Module = {
       [NODES_DRIVER]: new NodesDriver(apis),
       [NEW_TOKENS_DRIVER]: new NewTokensDriver({ ...runtime.environment, secrets }),
       [JOINS_DRIVER]: new JoinsDriver({
-        ...{ ...runtime.environment, apis, secrets, defaultScript: () => '' },
-        reachBySsh: () => {
-          throw new Error('machines are not reached by SSH yet');
-        },
+        ...{ ...runtime.environment, apis, secrets, defaultScript: readDefaultScript },
+        reachBySsh: (machine) => new SshReach(machine, runtime.environment.clock),
       }),
     };
   },

@@ -24,17 +24,24 @@ export interface Sshd {
   readonly hostKey: string;
 }
 
-/** Ends with the test. Commands see `environment`, and nothing of the test's own. */
-export async function startSshd(environment: Readonly<Record<string, string>> = {}): Promise<Sshd> {
+/**
+ * Ends with the test. Commands see `environment`, and nothing of the test's own. With a password the user is let in by it as well: only for root, who may give this
+ * sshd passwords of its own.
+ */
+export async function startSshd(environment: Readonly<Record<string, string>> = {}, password?: string): Promise<Sshd> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-sshd-'));
   const [hostKeyFile, privateKeyFile] = [join(folder, 'host'), join(folder, 'user')];
   for (const file of [hostKeyFile, privateKeyFile])
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file]);
   const port = await freePort();
-  await writeFile(join(folder, 'config'), configOf({ folder, port, hostKeyFile, environment }));
+  const passwords = password === undefined ? undefined : await writePasswords(folder, password);
+  const hasPassword = passwords !== undefined;
+  await writeFile(join(folder, 'config'), configOf({ folder, port, hostKeyFile, environment, hasPassword }));
   // It drops its privileges into this folder, which the service would make.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
-  const server = spawn(SSHD, ['-D', '-e', '-f', join(folder, 'config')], { stdio: 'ignore' });
+  const command = [SSHD, '-D', '-e', '-f', join(folder, 'config')];
+  const [program = '', ...args] = passwords === undefined ? command : [...withPasswords(passwords), ...command];
+  const server = spawn(program, args, { stdio: 'ignore' });
   onTestFinished(async () => {
     await endChild(server, 'SIGTERM');
     await rm(folder, { recursive: true, force: true });
@@ -45,14 +52,28 @@ export async function startSshd(environment: Readonly<Record<string, string>> = 
   return { port, user: userInfo().username, privateKey, privateKeyFile, hostKey };
 }
 
+/** As /etc/shadow has it. */
+async function writePasswords(folder: string, password: string): Promise<string> {
+  const file = join(folder, 'shadow');
+  const { stdout } = await run('openssl', ['passwd', '-6', password]);
+  await writeFile(file, `${userInfo().username}:${stdout.trim()}:19000:0:99999:7:::\n`, { mode: 0o600 });
+  return file;
+}
+
+/** In a mount namespace of its own: the machine's passwords stay as they are. */
+function withPasswords(file: string): string[] {
+  return ['unshare', '--mount', 'sh', '-c', 'mount --bind "$0" /etc/shadow && exec "$@"', file];
+}
+
 interface SshdPlace {
   readonly folder: string;
   readonly port: number;
   readonly hostKeyFile: string;
   readonly environment: Readonly<Record<string, string>>;
+  readonly hasPassword: boolean;
 }
 
-function configOf({ folder, port, hostKeyFile, environment }: SshdPlace): string {
+function configOf({ folder, port, hostKeyFile, environment, hasPassword }: SshdPlace): string {
   const set = Object.entries(environment).map(([name, value]) => `"${name}=${value}"`);
   return [
     'ListenAddress 127.0.0.1',
@@ -61,7 +82,7 @@ function configOf({ folder, port, hostKeyFile, environment }: SshdPlace): string
     `AuthorizedKeysFile ${folder}/user.pub`,
     `PidFile ${folder}/pid`,
     'PermitRootLogin yes',
-    'PasswordAuthentication no',
+    `PasswordAuthentication ${hasPassword ? 'yes' : 'no'}`,
     'UsePAM no',
     // The folder is below one that others may write to.
     'StrictModes no',

@@ -1,25 +1,12 @@
 // What the driver of joins is given, and what it answers: data without secrets. It opens those of the cluster and of the operation by itself.
 import type { ActionOutcome } from '../../operations/index.ts';
 import { readTrouble, toTroubleOutcome, type Trouble } from '../drain/node-order.ts';
+import type { SshAddress } from '../machines/ssh/machine.ts';
 import type { ContactAnswer, JoinSettings, ReachAnswer } from '../machines/reach.ts';
 
 export const JOINS_DRIVER = 'kubernetes-joins';
 
-/** Which keys of a machine are taken. */
-export type HostKeyTrust =
-  | { readonly kind: 'pinned'; readonly knownHosts: readonly string[] }
-  | { readonly kind: 'remembered'; readonly key: string }
-  | { readonly kind: 'any' };
-
-export type MachineAddress =
-  | { readonly kind: 'simulated' }
-  | {
-      readonly kind: 'ssh';
-      readonly host: string;
-      readonly port: number;
-      readonly user: string;
-      readonly trust: HostKeyTrust;
-    };
+export type MachineAddress = { readonly kind: 'simulated' } | SshAddress;
 
 interface OrderBase {
   readonly cluster: string;

@@ -11,20 +11,10 @@ import type { ClusterApis } from '../drain/nodes-driver.ts';
 import type { Reach } from '../machines/reach.ts';
 import { SimulatedReach } from '../machines/simulated-reach.ts';
 import { parseSshCredentials, type SshCredentials } from '../machines/ssh/credentials.ts';
+import type { SshMachine } from '../machines/ssh/machine.ts';
 import { CLUSTER } from '../model.ts';
 import { toJoinOutcome, type JoinOrder, type JoinResult, type MachineAddress } from './join-order.ts';
 import { WORKER_JOIN, WORKER_SCRIPT } from './model.ts';
-
-export type SshAddress = Extract<MachineAddress, { kind: 'ssh' }>;
-
-export interface SshMachine {
-  readonly address: SshAddress;
-  readonly credentials: SshCredentials;
-  /** The script that is run there. */
-  readonly script: string;
-  /** Takes secrets out of what the machine says. */
-  readonly mask: SecretMask;
-}
 
 export interface JoinsOptions {
   readonly journal: { readonly fleet: FleetReader };

@@ -13,9 +13,10 @@ import {
 } from '../../operations/index.ts';
 import { changeWorker, noteOf } from '../drain/victim-steps.ts';
 import type { JoinSettings, ScriptOutput, Unreached } from '../machines/reach.ts';
+import type { HostKeyTrust } from '../machines/ssh/machine.ts';
 import { WORKER } from '../model.ts';
 import { rememberMachine } from '../workers/transitions.ts';
-import { JOINS_DRIVER, readJoinResult, type HostKeyTrust, type JoinOrder, type MachineAddress } from './join-order.ts';
+import { JOINS_DRIVER, readJoinResult, type JoinOrder, type MachineAddress } from './join-order.ts';
 import { instanceOf, joinByMs, waitOrFail, type Joining } from './joining.ts';
 import { MACHINE_LOG, type MachineLog } from './model.ts';
 
@@ -65,8 +66,8 @@ function addressOf(joining: Joining): MachineAddress | undefined {
   if (reach === 'simulated') return { kind: 'simulated' };
   const host = ssh?.address?.replaceAll('{node}', worker.doc.node) ?? firstAddress(joining);
   if (ssh === undefined || host === undefined) return undefined;
-  const { port, user } = ssh;
-  return { kind: 'ssh', host, port, user, trust: trustOf(joining) };
+  const { port, user, sudo } = ssh;
+  return { kind: 'ssh', host, port, user, ...(sudo === true && { sudo }), trust: trustOf(joining) };
 }
 
 function trustOf({ cluster: { ssh }, worker }: Joining): HostKeyTrust {

@@ -5,6 +5,7 @@ import { SEALED } from '../../access/index.ts';
 import { idOf, remove, schemaKind, type Change, type FleetReader, type Index, type Stored } from '../../fleet/index.ts';
 import type { CreateInstances } from '../../instances/index.ts';
 import { OPERATION, isUnfinished } from '../../operations/index.ts';
+import { LOG_BYTES_MAX } from '../machines/reach.ts';
 
 const CLOSED = { additionalProperties: false };
 /** As long as its operation is kept. */
@@ -95,9 +96,6 @@ export function joinsToRevoke(fleet: FleetReader): StoredJoin[] {
     return operation === undefined || !isUnfinished(operation) || operation.state === 'cancelling';
   });
 }
-
-/** Of a script's output. */
-const LOG_BYTES_MAX = 16 * 1024;
 
 const MACHINE_LOG_SCHEMA = Type.Object(
   {

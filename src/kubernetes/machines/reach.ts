@@ -22,6 +22,9 @@ export interface JoinCall extends JoinSettings {
 
 export type LeaveCall = Pick<JoinSettings, 'cluster' | 'node'>;
 
+/** Of a script's output. */
+export const LOG_BYTES_MAX = 16 * 1024;
+
 /** The last of what a script wrote; secrets are masked. */
 export interface ScriptOutput {
   readonly text: string;
