@@ -24,6 +24,7 @@ test('a-server-is-whole-with-what-its-modules-declare', () => {
   expect(runtime.controllers().length).toBeGreaterThan(10);
   expect([...runtime.drivers().keys()].sort()).toEqual([
     'kubernetes-joins',
+    'kubernetes-new-tokens',
     'kubernetes-nodes',
     'network',
     'node-claims',

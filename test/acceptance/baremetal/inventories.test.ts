@@ -56,7 +56,7 @@ describe('baremetal-25: an inventory that cannot be reached', () => {
       expect(await codes()).toEqual(['inventory-unreachable']);
       const [alarm] = await plane.alarms();
       expect(alarm).toMatchObject({ severity: 'warning', reason: { inventory: 'simulated', nodes: 5 } });
-      expect(String(alarm?.['sentence'])).toContain('none is taken away');
+      expect(String(alarm?.['sentence'])).toContain('none is removed');
       expect(await capacity()).toMatchObject({ total: 5, stale: { inventories: ['simulated'] } });
       expect(await managerRow()).toMatchObject({ total: 5, free: 5, staleSinceMs: alarm?.['sinceMs'] });
       expect((await plane.ask(plane.operator, { url: '/inventories' })).body['items']).toMatchObject([

@@ -1,7 +1,7 @@
 // What is promised of managers that are lost, on a whole control plane in simulated time: manager programs, leases, simulated machines that note every
 // call, and every invariant of the product after every commit. Named after docs/acceptance.md.
 import { afterEach, describe, expect, test } from 'vitest';
-import { NODE } from '../../../src/baremetal/index.ts';
+import { NODE, RESERVATION } from '../../../src/baremetal/index.ts';
 import { switchPower } from '../../../src/baremetal/builder/power-operation.ts';
 import { acquireNodes } from '../../../src/baremetal/managers/acquire.ts';
 import { stopManager } from '../../../src/baremetal/managers/decide.ts';
@@ -53,6 +53,13 @@ function activeInstance(node: string): Change {
   return put(INSTANCE, idOf(INSTANCE, name), doc);
 }
 
+/** The reservation of a node, as the build of its instance requested it. */
+function reserveByBuild(node: string): Change {
+  const id = idOf(RESERVATION, `of-${node}`);
+  const { doc } = plane.fleet.get(RESERVATION, id)!;
+  return put(RESERVATION, id, { ...doc, request: { build: `op-0.of-${node}` } });
+}
+
 async function reboot(instance: string): Promise<string> {
   const operation = idOf(OPERATION, plane.id('op'));
   const command = {
@@ -71,8 +78,8 @@ test('baremetal-17: 1000 active instances, their manager dies: a peer reboots th
   await start();
   const [first] = await managersOf(plane, 'm1', 'm2', 'm3');
   const ids = idsOf(1000, 'n');
-  await plane.commit(...ids.map(activeInstance));
   await plane.give('m1', ids);
+  await plane.commit(...ids.flatMap((id) => [activeInstance(id), reserveByBuild(id)]));
   await plane.clock.pass(20_000);
   first!.kill();
   // One is asked for before anybody knows that the manager is gone.
