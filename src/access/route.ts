@@ -218,6 +218,11 @@ export interface RouteFields {
    * at a time, in turn by caller, and everything else has its turn between two of them.
    */
   readonly plansOnFleet?: true;
+  /**
+   * Set where answering, or preparing a write, means looking at another system, which takes as long as that system does: so many at once, in turn by
+   * caller, and apart from plans.
+   */
+  readonly looksOutside?: true;
   /** Successful answers by status. */
   readonly answers: Readonly<Record<number, AnswerDescription>>;
 }

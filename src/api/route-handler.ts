@@ -15,6 +15,7 @@ import type { Refusal } from '../fleet/index.ts';
 import { NotHolder, type Outcome } from '../journal/index.ts';
 import { bulkForwarder, bulkHandler } from './bulk-handler.ts';
 import { compileCall } from './compile-call.ts';
+import type { FairScheduler } from './limits/fair-scheduler.ts';
 import type { Handler, HandlerDependencies, RouteOf } from './handler.ts';
 import { demandNoIfMatch, dropJournalOfIfMatch, idempotencyIn, ifMatchIn } from './input/write-headers.ts';
 import { HttpProblem, noHolderProblem, refusalProblem } from './problem.ts';
@@ -87,13 +88,14 @@ function remoteHandlerOf(route: Route, serving: HandlerDependencies): Handler | 
 
 function readHandler(route: RouteOf<'read'>, serving: HandlerDependencies): Handler {
   const callOf = compileCall(route);
-  const { scansFleet, plansOnFleet } = route;
+  const { scansFleet, plansOnFleet, looksOutside } = route;
   const handleInSlice = async (call: Call): Promise<HandlerResult> =>
     serving.workload.slice(call.caller, () => route.handle(call, serving.world));
   const handlePlanned = (call: Call): Promise<HandlerResult> =>
     serving.workload.plan(call.caller, async () => route.handle(call, serving.world));
   const handle = (call: Call): HandlerResult | Promise<HandlerResult> => {
     if (plansOnFleet === true) return handlePlanned(call);
+    if (looksOutside === true) return serving.workload.look(call.caller, async () => route.handle(call, serving.world));
     return scansFleet?.(call) === true ? handleInSlice(call) : route.handle(call, serving.world);
   };
   const send = (reply: FastifyReply, answered: HandlerResult): unknown =>
@@ -135,6 +137,8 @@ function streamHandler(route: RouteOf<'stream'>, serving: HandlerDependencies): 
 
 function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workload }: HandlerDependencies): Handler {
   const callOf = compileCall(route);
+  const prepare: FairScheduler['plan'] = (caller, work) =>
+    route.looksOutside === true ? workload.look(caller, work) : workload.plan(caller, work);
   return async (request, reply) => {
     const call = callOf(request);
     let write = route.handle(call, world);
@@ -142,7 +146,7 @@ function writeHandler(route: RouteOf<'write'>, { world, replies, replay, workloa
     const context = { request, world };
     let outcome = await submit(write, call, context);
     while (isUnprepared(outcome) && write.prepare !== undefined) {
-      const prepared: Write | Refusal = await workload.plan(call.caller, write.prepare);
+      const prepared: Write | Refusal = await prepare(call.caller, write.prepare);
       if ('code' in prepared) return replies.sendProblem(reply, refusalProblem(limitRefusal(prepared, context)));
       write = prepared;
       outcome = await submit(write, call, context);

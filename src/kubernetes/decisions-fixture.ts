@@ -1,4 +1,5 @@
 // What tests outside of this module use of it.
+export { composeContents } from './cluster-api/simulated/contents.ts';
 export { FleetObjects } from './cluster-api/simulated/fleet-objects.ts';
 export { SIMULATED_NODE, SIMULATED_POD, SIMULATED_WORKLOAD } from './cluster-api/simulated/model.ts';
 export type { SimulatedNode, SimulatedPod, SimulatedWorkload } from './cluster-api/simulated/objects.ts';

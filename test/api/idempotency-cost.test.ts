@@ -10,6 +10,7 @@ import type { LightMyRequestResponse } from 'fastify';
 import { afterAll, describe, expect, test } from 'vitest';
 import { IDEMPOTENCY, type Route } from '../../src/access/index.ts';
 import { Fleet, idOf, put, type Change } from '../../src/fleet/index.ts';
+import { composeContents } from '../../src/kubernetes/decisions-fixture.ts';
 import { accept, Journal } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -70,6 +71,10 @@ const PREPARED: Readonly<Record<string, Prepared>> = {
   'POST /restconf/operations/scalein-api::scalein-computes-end': {
     changes: [LEFT],
     payload: { input: { 'scalein-node-ids': ['central-2'] } },
+  },
+  'POST /api/v1/clusters/:id/workers/adopt': {
+    changes: composeContents('edge', { nodes: 100 }, 1),
+    payload: { nodes: Array.from({ length: 100 }, (_, nth) => ({ node: `node-${nth + 1}` })) },
   },
   'POST /api/v1/managers/:manager/pause': { changes: [managerChange('m1', { state: 'live', embedded: true })] },
   'PUT /api/v1/settings/:name': { payload: { value: { ...requiredValue('liveness'), suspectAfterMs: 14_000 } } },

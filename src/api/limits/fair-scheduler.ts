@@ -1,8 +1,9 @@
 // Reads whose cost grows with the fleet or with the journal, so that they delay no other request: reads of the store a few at a
 // time, parsing and rendering in slices with turns of the event loop between, both in turn by caller. The lease, writes and
-// small reads never wait here.
-import { permits, type Caller } from '../../access/index.ts';
+// small reads never wait here. Requests that look at other systems have places of their own: one that does not answer holds up no plan.
+import type { Caller } from '../../access/index.ts';
 import type { Clock } from '../../journal/index.ts';
+import { callerKey, CallerPlaces } from './caller-places.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Limits } from './limits.ts';
 import { HttpProblem } from '../problem.ts';
@@ -12,28 +13,47 @@ const TURN_BUDGET_MS = 5;
 
 export type FairSchedulerLimits = Pick<
   Limits,
-  'readsAtOnce' | 'readsReservedForAdmins' | 'readsPerToken' | 'readsWaitingPerToken'
+  | 'readsAtOnce'
+  | 'readsReservedForAdmins'
+  | 'readsPerToken'
+  | 'readsWaitingPerToken'
+  | 'looksAtOnce'
+  | 'looksReservedForAdmins'
+  | 'looksPerToken'
+  | 'looksWaitingPerToken'
 >;
-
-interface WaitingRead {
-  readonly isAdmin: boolean;
-  readonly start: () => void;
-}
 
 export class FairScheduler {
   readonly #clock: Clock;
   readonly #limits: FairSchedulerLimits;
   readonly #slices = new FairQueue<() => void>();
-  readonly #waiting = new FairQueue<WaitingRead>();
   readonly #plans = new FairQueue<() => Promise<void>>();
-  readonly #readingOf = new Map<string, number>();
-  #reading = 0;
+  readonly #reads: CallerPlaces;
+  readonly #looks: CallerPlaces;
   #isSlicing = false;
   #isPlanning = false;
 
   constructor(clock: Clock, limits: FairSchedulerLimits) {
     this.#clock = clock;
     this.#limits = limits;
+    this.#reads = new CallerPlaces(
+      {
+        atOnce: limits.readsAtOnce,
+        perToken: limits.readsPerToken,
+        reservedForAdmins: limits.readsReservedForAdmins,
+        waitingPerToken: limits.readsWaitingPerToken,
+      },
+      { code: 'too-many-reads', what: 'reads of the journal' },
+    );
+    this.#looks = new CallerPlaces(
+      {
+        atOnce: limits.looksAtOnce,
+        perToken: limits.looksPerToken,
+        reservedForAdmins: limits.looksReservedForAdmins,
+        waitingPerToken: limits.looksWaitingPerToken,
+      },
+      { code: 'too-many-looks', what: 'requests that look at another system' },
+    );
   }
 
   /** Runs one piece of work, of a few milliseconds, when it is this caller's turn. */
@@ -41,7 +61,7 @@ export class FairScheduler {
     // Work runs at once when its turn is there; what it throws is the promise's.
     const run = async (): Promise<T> => work();
     return new Promise((resolve) => {
-      this.#slices.add(keyOf(caller), () => resolve(run()));
+      this.#slices.add(callerKey(caller), () => resolve(run()));
       if (!this.#isSlicing) void this.#runSlices();
     });
   }
@@ -59,7 +79,7 @@ export class FairScheduler {
 
   /** Runs work that plans on the newest fleet, one at a time for the whole server: many at once would be one long decision. */
   plan<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
-    const key = keyOf(caller);
+    const key = callerKey(caller);
     if (this.#plans.sizeOf(key) >= this.#limits.readsWaitingPerToken) {
       throw new HttpProblem({
         status: 429,
@@ -85,46 +105,17 @@ export class FairScheduler {
 
   /** Refuses a caller that has too many reads waiting: it is thrown before anything was read. */
   refuseOverload(caller: Caller): void {
-    if (this.#waiting.sizeOf(keyOf(caller)) < this.#limits.readsWaitingPerToken) return;
-    throw new HttpProblem({
-      status: 429,
-      code: 'too-many-reads',
-      detail: `Your token has ${this.#limits.readsWaitingPerToken} reads of the journal waiting, as many as it may have. Wait for their answers, then try again.`,
-      headers: { 'retry-after': '1' },
-    });
+    this.#reads.refuseOverload(caller);
   }
 
   /** Reads the store when a place is free: callers in turn, some places for administrators alone. */
-  async read<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
-    const key = keyOf(caller);
-    await new Promise<void>((start) => {
-      this.#waiting.add(key, { isAdmin: permits(caller, 'admin'), start });
-      this.#startWaiting();
-    });
-    try {
-      return await work();
-    } finally {
-      this.#reading -= 1;
-      const left = (this.#readingOf.get(key) ?? 1) - 1;
-      if (left === 0) this.#readingOf.delete(key);
-      else this.#readingOf.set(key, left);
-      this.#startWaiting();
-    }
+  read<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+    return this.#reads.run(caller, work);
   }
 
-  #startWaiting(): void {
-    const mayStart = (key: string, { isAdmin }: WaitingRead): boolean => {
-      const { readsAtOnce, readsReservedForAdmins, readsPerToken } = this.#limits;
-      const places = isAdmin ? readsAtOnce : readsAtOnce - readsReservedForAdmins;
-      if (this.#reading >= places || (this.#readingOf.get(key) ?? 0) >= readsPerToken) return false;
-      this.#reading += 1;
-      this.#readingOf.set(key, (this.#readingOf.get(key) ?? 0) + 1);
-      return true;
-    };
-    for (let next = this.#waiting.take(mayStart); next !== undefined; next = this.#waiting.take(mayStart)) next.start();
+  /** Looks at another system when a place is free, which may take as long as that system does. */
+  look<T>(caller: Caller, work: () => Promise<T>): Promise<T> {
+    this.#looks.refuseOverload(caller);
+    return this.#looks.run(caller, work);
   }
-}
-
-function keyOf({ token, name }: Caller): string {
-  return token ?? name;
 }

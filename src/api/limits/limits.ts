@@ -21,6 +21,11 @@ export interface Limits extends ConnectionLimits {
   readonly readsReservedForAdmins: number;
   /** Reads of one token that wait for their turn. */
   readonly readsWaitingPerToken: number;
+  /** Requests that look at another system, such as the API of a Kubernetes cluster, at once; of one token; for administrators alone. */
+  readonly looksAtOnce: number;
+  readonly looksPerToken: number;
+  readonly looksReservedForAdmins: number;
+  readonly looksWaitingPerToken: number;
   /** Calls with a body in lines at once, and of one token. */
   readonly bulkCalls: number;
   readonly bulkCallsPerToken: number;
@@ -51,6 +56,11 @@ export const DEFAULT_LIMITS: Limits = {
   readsReservedForAdmins: 1,
   // A page each: a script that reads ahead is served in turn, one that runs wild is refused.
   readsWaitingPerToken: 32,
+  // A system that does not answer keeps each for some seconds; those of other callers go on meanwhile.
+  looksAtOnce: 8,
+  looksPerToken: 2,
+  looksReservedForAdmins: 1,
+  looksWaitingPerToken: 16,
   // Each has up to a hundred thousand values in memory.
   bulkCalls: 4,
   bulkCallsPerToken: 1,

@@ -36,12 +36,19 @@ export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<re
     const denied = denyNode(fleet, { cluster, adopted, node, canSeeInstance });
     if (denied !== undefined) return refuse(denied);
     if (node === undefined) continue;
-    workers.push({ id: `${cluster}.${adopted.node}`, doc: composeWorker(cluster, { adopted, node }, { by, nowMs }) });
+    workers.push({
+      id: workerId(cluster, adopted.node),
+      doc: composeWorker(cluster, { adopted, node }, { by, nowMs }),
+    });
   }
   return accept(
     workers.map(({ id, doc }) => put(WORKER, idOf(WORKER, id), doc)),
     workers.map(({ id }) => id),
   );
+}
+
+export function workerId(cluster: string, node: string): string {
+  return `${cluster}.${node}`;
 }
 
 interface NamedNode extends Pick<AdoptNodes, 'canSeeInstance'> {
@@ -52,7 +59,7 @@ interface NamedNode extends Pick<AdoptNodes, 'canSeeInstance'> {
 
 function denyNode(fleet: FleetReader, { cluster, adopted, node, canSeeInstance }: NamedNode): Refusal | undefined {
   const { node: name, instance } = adopted;
-  if (fleet.get(WORKER, idOf(WORKER, `${cluster}.${name}`)) !== undefined) return workerExists(cluster, name);
+  if (fleet.get(WORKER, idOf(WORKER, workerId(cluster, name))) !== undefined) return workerExists(cluster, name);
   if (node === undefined) return unknownNode(cluster, name);
   if (node.isControlPlane) return denyControlPlane(name);
   if (instance === undefined) return undefined;

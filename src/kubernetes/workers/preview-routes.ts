@@ -10,7 +10,7 @@ import {
   strictObject,
   type Route,
 } from '../../access/index.ts';
-import { readCluster } from '../cluster-api/read-cluster.ts';
+import { LOOK_MAX_MS, readCluster } from '../cluster-api/read-cluster.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { READINESS } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
@@ -52,21 +52,23 @@ export function previewRoute(apis: ClusterApis): Route {
     access: 'viewer',
     scope: 'site',
     onFollower: 'forward',
+    looksOutside: true,
     params: BY_ID,
     body: Body,
     answers: { 200: { about: 'each worker, with its pods', schema: strictObject({ items: Type.Array(PREVIEW) }) } },
-    handle: async ({ params: { id }, body, caller }, { journal: { fleet } }) => {
+    handle: async ({ params: { id }, body, caller }, { journal: { fleet }, closing }) => {
       if (findVisible(fleet, CLUSTER_REPRESENTATION, { caller, id }) === undefined)
         return refusalAnswer(noSuch('cluster', id, caller));
       const { workers: nodes, count, ...overrides } = body;
       const chosen = chooseForDrain(fleet, { cluster: id, workers: chosenWorkers(nodes, count), policy: overrides });
       if ('code' in chosen) return refusalAnswer(chosen);
       const { policy } = chosen;
-      const { signal } = new AbortController();
       const looked = chosen.workers.slice(0, PREVIEWED_MAX);
-      const found = await readCluster(apis, id, async (api) =>
-        Promise.all(looked.map((worker) => previewWorker(api, worker, { policy, signal }))),
-      );
+      const found = await readCluster(apis, id, {
+        look: async (api, { signal }) =>
+          Promise.all(looked.map((worker) => previewWorker(api, worker, { policy, signal }))),
+        signal: AbortSignal.any([closing, AbortSignal.timeout(LOOK_MAX_MS)]),
+      });
       return 'code' in found ? refusalAnswer(found) : answer({ items: found.seen });
     },
   });
