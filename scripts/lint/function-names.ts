@@ -29,6 +29,8 @@ const PREPOSITIONS = [
 
 const PARTICIPLES = [
   'aborted',
+  'allocated',
+  'applied',
   'asked',
   'bracketed',
   'broken',
@@ -36,10 +38,14 @@ const PARTICIPLES = [
   'changed',
   'checked',
   'chosen',
+  'closed',
+  'created',
   'decided',
   'done',
+  'dropped',
   'ended',
   'failed',
+  'fenced',
   'forbidden',
   'found',
   'given',
@@ -50,23 +56,55 @@ const PARTICIPLES = [
   'kept',
   'left',
   'limited',
+  'lost',
   'made',
+  'masked',
+  'missed',
+  'moved',
   'named',
+  'opened',
   'ordered',
   'orphaned',
   'planned',
+  'recorded',
   'refused',
+  'released',
+  'removed',
+  'requested',
+  'reserved',
+  'resolved',
+  'returned',
   'routed',
   'said',
   'sent',
+  'settled',
   'shown',
+  'started',
   'stopped',
+  'stored',
   'taken',
+  'timed',
   'told',
   'wanted',
+  'written',
 ];
 
 const REFUSED: ReadonlySet<string> = new Set([...PREPOSITIONS, ...PARTICIPLES]);
+
+/** Names that begin with one of these say where or when, and not what is done: `untilSettled`, `inSlices`, `withoutFault`. */
+const REFUSED_BEGINNINGS: ReadonlySet<string> = new Set([
+  'beyond',
+  'by',
+  'in',
+  'over',
+  'through',
+  'unless',
+  'until',
+  'within',
+  'without',
+]);
+/** `viaOf`, `untilDueMs`: selectors and amounts are values, whose names are nouns. */
+const VALUE = /(?:Of|Ms)$/;
 
 /** Members that JavaScript's own types have under these names: `list.at(0)`, `Thing.of(1)`, `Thing.from(list)`. */
 const IDIOMS: ReadonlySet<string> = new Set(['at', 'from', 'of', 'with']);
@@ -74,6 +112,11 @@ const IDIOMS: ReadonlySet<string> = new Set(['at', 'from', 'of', 'with']);
 /** Undefined means that the name is fine. Tests name what they expect, and lie outside. */
 export function functionNameProblem(from: Place, name: string, isMember: boolean): string | undefined {
   if (from.area !== 'src' || from.role === 'testing') return undefined;
-  if (!REFUSED.has(name) || (isMember && IDIOMS.has(name))) return undefined;
+  if (!isRefused(name) || (isMember && IDIOMS.has(name))) return undefined;
   return `The function "${name}" is not named by a verb: say what it does (findX, notifyX), or what it answers (isX, hasX, xOf).`;
+}
+
+function isRefused(name: string): boolean {
+  const [first = '', ...others] = name.split(/(?=[A-Z])/);
+  return REFUSED.has(name) || (others.length > 0 && REFUSED_BEGINNINGS.has(first) && !VALUE.test(name));
 }

@@ -49,7 +49,7 @@ export async function hunt(options: HuntOptions): Promise<Progress> {
       // In turn, so that a short hunt plays every world, too.
       const world = worlds[count.drawn++ % worlds.length] as string;
       const quarry = { world, seed: draw() };
-      const violation = await untilAborted(player.play(quarry), signal);
+      const violation = await waitUntilAborted(player.play(quarry), signal);
       if (violation === 'aborted') return;
       count.played += 1;
       byWorld.set(world, (byWorld.get(world) ?? 0) + 1);
@@ -66,7 +66,7 @@ export async function hunt(options: HuntOptions): Promise<Progress> {
 }
 
 /** A seed that was not played to its end proves nothing: it is dropped when the hunt ends. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
+function waitUntilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T | 'aborted'> {
   return new Promise((resolve, reject) => {
     const abort = (): void => resolve('aborted');
     if (signal.aborted) abort();

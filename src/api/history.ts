@@ -200,12 +200,13 @@ async function readVisibleCommit(
     return representations.visibleChanges({ ...commit, changes }, audience);
   };
   const visible: Change[] = [];
-  for (const some of inSlices(texts)) visible.push(...(await workload.slice(audience.caller, () => parse(some))));
+  for (const some of splitIntoSlices(texts))
+    visible.push(...(await workload.slice(audience.caller, () => parse(some))));
   if (visible.length === 0) return undefined;
   return { commit, changes: visible, chars: texts.reduce((sum, { body }) => sum + (body?.length ?? 0), 0) };
 }
 
-function* inSlices<T>(all: readonly T[]): Generator<readonly T[], void> {
+function* splitIntoSlices<T>(all: readonly T[]): Generator<readonly T[], void> {
   for (let at = 0; at < all.length; at += CHANGES_PER_SLICE) yield all.slice(at, at + CHANGES_PER_SLICE);
 }
 
@@ -230,7 +231,7 @@ async function renderEntry(
     return JSON.stringify({ ...now, fields: changedFields(representations.toJson(older, sight).doc, now.doc) });
   };
   const texts: string[] = [];
-  for (const some of inSlices(changes))
+  for (const some of splitIntoSlices(changes))
     texts.push(await workload.slice(caller, () => some.map((change) => render(change)).join(',')));
   return `${JSON.stringify(commitMetadata(commit, sight)).slice(0, -1)},"changes":[${texts.join(',')}]}`;
 }

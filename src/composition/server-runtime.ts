@@ -126,8 +126,8 @@ export class Runtime {
     const wrap = this.find(DRIVER_WRAPPER) ?? ((_name, driver): Driver => driver);
     const drivers = this.composition.modules.flatMap((module) => Object.entries(module.drivers?.(this) ?? {}));
     const mask = this.find(SECRET_MASK);
-    const masked = (driver: Driver): Driver => (mask === undefined ? driver : maskDriver(driver, mask));
-    return new Map(drivers.map(([name, driver]) => [name, wrap(name, masked(driver))]));
+    const applyMask = (driver: Driver): Driver => (mask === undefined ? driver : maskDriver(driver, mask));
+    return new Map(drivers.map(([name, driver]) => [name, wrap(name, applyMask(driver))]));
   }
 
   routes(): readonly Route[] {

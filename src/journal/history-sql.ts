@@ -10,24 +10,24 @@ interface Sql {
 
 export function historySql(query: HistoryQuery, parameter: (nth: number) => string, schema: string): Sql {
   const values: (string | number)[] = [];
-  const bound = (value: string | number): string => parameter(values.push(value));
+  const bindValue = (value: string | number): string => parameter(values.push(value));
   const where: string[] = [];
-  const from = fromOf(query, bound, schema);
-  if (query.operation !== undefined) where.push(`c.operation = ${bound(query.operation)}`);
-  if (query.before !== undefined) where.push(`c.revision < ${bound(query.before)}`);
+  const from = fromOf(query, bindValue, schema);
+  if (query.operation !== undefined) where.push(`c.operation = ${bindValue(query.operation)}`);
+  if (query.before !== undefined) where.push(`c.revision < ${bindValue(query.before)}`);
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
   // One more than wanted shows whether there is a next page.
   const text = `SELECT c.revision, octet_length(c.changes) AS bytes FROM ${from}${condition}
-    ORDER BY c.revision DESC LIMIT ${bound(query.limit + 1)}`;
+    ORDER BY c.revision DESC LIMIT ${bindValue(query.limit + 1)}`;
   return { text, values };
 }
 
-function fromOf(query: HistoryQuery, bound: (value: string | number) => string, schema: string): string {
+function fromOf(query: HistoryQuery, bindValue: (value: string | number) => string, schema: string): string {
   const log = `${schema}commit_log c`;
   if (query.kind === undefined) return log;
-  const id = query.id === undefined ? '' : ` AND id = ${bound(query.id)}`;
-  const before = query.before === undefined ? '' : ` AND revision < ${bound(query.before)}`;
+  const id = query.id === undefined ? '' : ` AND id = ${bindValue(query.id)}`;
+  const before = query.before === undefined ? '' : ` AND revision < ${bindValue(query.before)}`;
   const which = query.id === undefined ? 'DISTINCT revision' : 'revision';
-  const touched = `SELECT ${which} FROM ${schema}touched WHERE kind = ${bound(query.kind)}${id}${before}`;
+  const touched = `SELECT ${which} FROM ${schema}touched WHERE kind = ${bindValue(query.kind)}${id}${before}`;
   return `(${touched}) t JOIN ${log} ON c.revision = t.revision`;
 }

@@ -169,7 +169,7 @@ export class SecretKeys implements Secrets {
     if (key === undefined) return { refusal: refuseToSeal([]) };
     this.#options.mask.add(text);
     const nonce = randomBytes(NONCE_BYTES);
-    const cipher = createCipheriv(CIPHER, key.bytes, nonce).setAAD(boundTo(owner));
+    const cipher = createCipheriv(CIPHER, key.bytes, nonce).setAAD(associatedDataOf(owner));
     const body = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
     return { sealed: `sealed.${key.id}.${body.toString('base64url')}` };
   };
@@ -231,7 +231,7 @@ function tooLong(): Refusal {
   return { kind: 'invalid', code: 'secret-too-long', message };
 }
 
-function boundTo({ kind, id }: SecretOwner): Buffer {
+function associatedDataOf({ kind, id }: SecretOwner): Buffer {
   return Buffer.from(JSON.stringify([kind, id]), 'utf8');
 }
 
@@ -244,7 +244,7 @@ function open(key: Buffer, owner: SecretOwner, sealed: string): string | undefin
     body.subarray(-TAG_BYTES),
   ];
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
-    .setAAD(boundTo(owner))
+    .setAAD(associatedDataOf(owner))
     .setAuthTag(tag);
   try {
     return Buffer.concat([decipher.update(text), decipher.final()]).toString('utf8');

@@ -68,8 +68,8 @@ export class RunningActions {
     try {
       return await Promise.race([
         answerOrAborted(carryOut({ ...limits, signal: own.signal }), own.signal),
-        this.#untilDeadline(limits.deadlineAtMs, { abort, answered: answered.signal }),
-        this.#untilGraceEnds(aborted.promise, answered.signal),
+        this.#waitUntilDeadline(limits.deadlineAtMs, { abort, answered: answered.signal }),
+        this.#waitUntilGraceEnds(aborted.promise, answered.signal),
       ]);
     } finally {
       answered.abort('answered');
@@ -77,7 +77,7 @@ export class RunningActions {
     }
   }
 
-  async #untilDeadline(
+  async #waitUntilDeadline(
     deadlineAtMs: number,
     { abort, answered }: Pick<RunningAction, 'abort'> & { readonly answered: AbortSignal },
   ): Promise<ActionOutcome> {
@@ -87,7 +87,7 @@ export class RunningActions {
     return SILENT;
   }
 
-  async #untilGraceEnds(aborted: Promise<undefined>, answered: AbortSignal): Promise<{ readonly kind: 'aborted' }> {
+  async #waitUntilGraceEnds(aborted: Promise<undefined>, answered: AbortSignal): Promise<{ readonly kind: 'aborted' }> {
     await aborted;
     await this.#options.clock.sleep(ABORT_GRACE_MS, answered);
     return { kind: 'aborted' };

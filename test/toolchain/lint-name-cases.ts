@@ -53,6 +53,12 @@ const FUNCTIONS: readonly (readonly [name: string, bad: string, good: string])[]
     'export class A { readonly b = 1; c(): number { return this.#planned(); } #planned(): number { return this.b; } }',
     'export class A { readonly b = 1; c(): number { return this.#plan(); } #plan(): number { return this.b; } }',
   ],
+  [
+    'beginning',
+    'export const inSlices = (): number => 1;',
+    'export const splitIntoSlices = (): number => 1; export const untilDueMs = (): number => 2; export const viaOf = (): number => 3;',
+  ],
+  ['hook', 'export const untilSettled = (): number => 1;', 'export const beforeApply = (): number => 1;'],
   ['field', 'export class A { readonly done = (): number => 1; }', 'export class A { readonly done = 1; }'],
   [
     'type',

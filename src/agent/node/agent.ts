@@ -115,7 +115,7 @@ export class Agent {
       reportsSwitch: knowsSwitch,
       heartbeatMs,
       isLeaving: () => isTombstoned(this.#viewSubscriber.view),
-      applied: () => this.#reconcileLoop.applied,
+      appliedDigest: () => this.#reconcileLoop.applied,
       unready: () => this.#reconcileLoop.unready,
       conditions: () => this.#conditions.current,
       viewRevision: () => this.#viewSubscriber.view?.stamp.revision,

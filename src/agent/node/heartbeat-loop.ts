@@ -30,7 +30,7 @@ export interface HeartbeatLoopParts {
   readonly heartbeatMs: number;
   /** Whether the host leaves: then what is found on it counts soon. */
   readonly isLeaving: () => boolean;
-  readonly applied: () => string | undefined;
+  readonly appliedDigest: () => string | undefined;
   /** The services of that view that are not ready. */
   readonly unready: () => readonly UnreadyService[];
   /** All that is wrong with what the agent drives. */
@@ -143,7 +143,7 @@ export class HeartbeatLoop {
 
   #composeHeartbeat(report: HostReport | undefined): Heartbeat {
     const { serviceVersion } = this.#parts;
-    const [applied, asOf] = [this.#parts.applied(), this.#parts.viewRevision()];
+    const [applied, asOf] = [this.#parts.appliedDigest(), this.#parts.viewRevision()];
     const unready = this.#parts.unready();
     // An older server knows hosts that have converged and hosts that have not: to such a one this host has not.
     const isInformed = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);

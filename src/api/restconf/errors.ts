@@ -76,14 +76,14 @@ const INPUT = 'input';
  * name has the module's prefix, and entries of a leaf-list count from 1. What is no part of an input has none.
  */
 function pathOf(field: string | undefined): string | undefined {
-  const names = (field ?? '').split('/').slice(1).map(withoutPrefix);
+  const names = (field ?? '').split('/').slice(1).map(stripPrefix);
   if (names[0] !== INPUT) return undefined;
   return names
     .reduce((path, name) => (/^\d+$/.test(name) ? `${path}[${Number(name) + 1}]` : `${path}/${name}`), '')
     .replace('/', `/${MODULE}:`);
 }
 
-function withoutPrefix(name: string): string {
+function stripPrefix(name: string): string {
   return name.startsWith(`${MODULE}:`) ? name.slice(MODULE.length + 1) : name;
 }
 

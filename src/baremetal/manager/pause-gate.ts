@@ -19,15 +19,15 @@ export class PauseGate {
 
   /** What is under way at the other end goes on there; its answer comes when the manager is awake. */
   async pass<T>(call: () => Promise<T>): Promise<T> {
-    await this.#opened();
+    await this.#waitUntilOpen();
     try {
       return await call();
     } finally {
-      await this.#opened();
+      await this.#waitUntilOpen();
     }
   }
 
-  async #opened(): Promise<void> {
+  async #waitUntilOpen(): Promise<void> {
     while (this.#opening !== undefined) await this.#opening.promise;
   }
 }

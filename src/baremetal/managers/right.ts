@@ -19,22 +19,30 @@ export function denyUnlessManages(fleet: FleetReader, claimed: ClaimedRight): Re
   const facts = { manager, node: id, nodeEpoch, ...(instance !== undefined && { instance }) };
   const node = fleet.get(NODE, idOf(NODE, id))?.doc;
   if (node === undefined || node.state === 'removed')
-    return fenced('node-gone', `There is no node "${id}" any more.`, facts);
+    return refuseFenced('node-gone', `There is no node "${id}" any more.`, facts);
   if (node.manager !== manager) {
     const other = node.manager === undefined ? 'no manager' : `manager "${node.manager}"`;
-    return fenced('other-manager', `Node "${id}" has ${other} now, not "${manager}".`, facts);
+    return refuseFenced('other-manager', `Node "${id}" has ${other} now, not "${manager}".`, facts);
   }
   if (node.managerEpoch === undefined || !isUnderLease(fleet, manager, node.managerEpoch, isLeaseLive))
-    return fenced('lease-over', `The lease under which manager "${manager}" acquired node "${id}" is over.`, facts);
+    return refuseFenced(
+      'lease-over',
+      `The lease under which manager "${manager}" acquired node "${id}" is over.`,
+      facts,
+    );
   if (node.epoch !== nodeEpoch)
-    return fenced(
+    return refuseFenced(
       'older-epoch',
       `Node "${id}" is at epoch ${node.epoch}, and the call is for epoch ${nodeEpoch}.`,
       facts,
     );
   if (node.instance === instance) return undefined;
   const has = node.instance === undefined ? 'no instance' : `instance "${node.instance}"`;
-  return fenced('other-instance', `Node "${id}" has ${has} now, and the call is for ${instance ?? 'none'}.`, facts);
+  return refuseFenced(
+    'other-instance',
+    `Node "${id}" has ${has} now, and the call is for ${instance ?? 'none'}.`,
+    facts,
+  );
 }
 
 export interface ClaimedTenure {
@@ -52,15 +60,15 @@ export function denyUnlessTenured(
 ): Refusal | undefined {
   const doc = fleet.get(MANAGER, idOf(MANAGER, manager))?.doc;
   const facts = { manager, leaseEpoch };
-  if (doc === undefined) return fenced('not-registered', `Manager "${manager}" is not registered.`, facts);
+  if (doc === undefined) return refuseFenced('not-registered', `Manager "${manager}" is not registered.`, facts);
   if (doc.leaseEpoch !== leaseEpoch || doc.holder !== holder)
-    return fenced(
+    return refuseFenced(
       'registered-again',
       `Manager "${manager}" has registered anew since, under lease epoch ${doc.leaseEpoch}.`,
       facts,
     );
   if (isUnderLease(fleet, manager, leaseEpoch, isLeaseLive)) return undefined;
-  return fenced('tenure-over', `The lease of manager "${manager}" under epoch ${leaseEpoch} is over.`, facts);
+  return refuseFenced('tenure-over', `The lease of manager "${manager}" under epoch ${leaseEpoch} is over.`, facts);
 }
 
 /** Whether it is on duty, as far as documents tell: its lease may have run out since. */
@@ -79,7 +87,7 @@ export function isUnderLease(
   return doc !== undefined && isOnDuty(doc) && doc.leaseEpoch === leaseEpoch && isLeaseLive(manager, leaseEpoch);
 }
 
-function fenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
+function refuseFenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
   mark(`manager-fenced-${why}`);
   const message = `${what} Nothing was done. Read the manager's tasks again and carry out only those.`;
   return { kind: 'conflict', code: 'fenced', message, facts };

@@ -44,11 +44,11 @@ export function shapeKey(node: Node): string {
   const { resourceClass = '', memoryMiB, cpus, localGiB, cpuArch = '', capabilities = '' } = node;
   const { owner = '', lessee = '', site = '' } = node;
   const words = `${resourceClass}${BETWEEN}${memoryMiB}/${cpus}/${localGiB}${BETWEEN}${cpuArch}${BETWEEN}${capabilities}`;
-  const place = `${owner}${BETWEEN}${lessee}${BETWEEN}${site}${BETWEEN}${inOrder(node.physicalNetworks)}`;
-  return `${words}${BETWEEN}${inOrder(node.traits)}${BETWEEN}${place}`;
+  const place = `${owner}${BETWEEN}${lessee}${BETWEEN}${site}${BETWEEN}${joinSorted(node.physicalNetworks)}`;
+  return `${words}${BETWEEN}${joinSorted(node.traits)}${BETWEEN}${place}`;
 }
 
-function inOrder(words: readonly string[]): string {
+function joinSorted(words: readonly string[]): string {
   for (let at = 1; at < words.length; at += 1) {
     if ((words[at - 1] as string) > (words[at] as string)) return words.toSorted().join();
   }

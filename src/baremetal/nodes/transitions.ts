@@ -74,7 +74,7 @@ export function beginDeploy(node: StoredNode, change: ChangeNote): TransitionRes
 
 export function finishDeploy(node: StoredNode, change: ChangeNote): TransitionResult {
   if (node.doc.state === 'active') return node.doc;
-  return moveTo(withoutFault(node), { from: ['deploying'], to: 'active', set: { power: 'on' } }, change);
+  return moveTo(omitFault(node), { from: ['deploying'], to: 'active', set: { power: 'on' } }, change);
 }
 
 /** `fault`: why it is cleaned, when its deploy failed. */
@@ -87,7 +87,7 @@ export function beginClean(
   if (state === 'clean-failed' && instance === undefined) return refuseNotInUse(node);
   const set = { dirty: true, ...(fault !== undefined && { fault }) } as const;
   const from = ['reserved', 'deploying', 'active', 'clean-failed'] as const;
-  return moveTo(withoutFault(node), { from, to: 'cleaning', set }, change);
+  return moveTo(omitFault(node), { from, to: 'cleaning', set }, change);
 }
 
 /** What an inventory says beside that it is done. An inventory of its own may withhold a node that is clean. */
@@ -217,7 +217,7 @@ function moveTo(node: StoredNode, { from, to, set }: Move, change: ChangeNote): 
   return { ...doc, ...set, state: to, ...changedBy(change) };
 }
 
-function withoutFault(node: StoredNode): StoredNode {
+function omitFault(node: StoredNode): StoredNode {
   const { fault: _, ...doc } = node.doc;
   return { ...node, doc };
 }

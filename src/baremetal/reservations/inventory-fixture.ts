@@ -135,7 +135,7 @@ export class FakeInventory implements Inventory {
     try {
       const fate = this.isAway ? 'unavailable' : this.decideRead({ op, at, nth: this.reads.length });
       await this.meanwhile();
-      if (fate === 'hang') await untilAborted(signal);
+      if (fate === 'hang') await waitUntilAborted(signal);
       if (fate === 'unavailable' || fate === 'hang') throw new InventoryUnavailable('away, as it was armed');
       return answer(fate);
     } finally {
@@ -209,7 +209,7 @@ export class FakeInventory implements Inventory {
   }
 }
 
-function untilAborted(signal: AbortSignal): Promise<undefined> {
+function waitUntilAborted(signal: AbortSignal): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   signal.addEventListener('abort', () => resolve(undefined), { once: true });
   return promise;

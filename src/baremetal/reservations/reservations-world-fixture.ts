@@ -18,7 +18,7 @@ import { reserveNode, type ReserveAnswer } from './reserve.ts';
 
 const KINDS = new Map([reservationClaim, reservationRelease].map((kind) => [kind.name, kind]));
 
-function untilAborted(signal: AbortSignal | undefined): Promise<void> {
+function waitUntilAborted(signal: AbortSignal | undefined): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   signal?.addEventListener('abort', () => resolve(undefined));
   return promise;
@@ -29,7 +29,7 @@ const NEVER = Promise.withResolvers<ActionOutcome>().promise;
 /** Waits for an answer as long as it takes. */
 export const STILL: Clock = {
   nowMs: () => 0,
-  sleep: (_ms, signal) => untilAborted(signal),
+  sleep: (_ms, signal) => waitUntilAborted(signal),
   turn: async () => undefined,
 };
 

@@ -40,7 +40,7 @@ import { buildOfManager, malformedReservation } from './refusals.ts';
 import { releaseReservation } from './release.ts';
 import { RESERVATION_REPRESENTATION } from './representation.ts';
 import { reserveNode, type ClaimMode, type ReserveAnswer, type ReserveCommand } from './reserve.ts';
-import { untilSettled } from './settled.ts';
+import { waitUntilSettled } from './settled.ts';
 
 export interface ReservationRoutes {
   readonly claimModeOf: (inventory: InventoryName) => ClaimMode;
@@ -134,7 +134,7 @@ function createReservation(parts: ReservationRoutes): Route {
             : renderCommitted(RESERVATION_REPRESENTATION, after, { id, ...STATUS[reserved.kind](id) }),
         settle: async (committed) => {
           if (committed.status !== ACCEPTED) return undefined;
-          const settled = await untilSettled(context, { id: reservationId(id), maxMs: SETTLE_MS });
+          const settled = await waitUntilSettled(context, { id: reservationId(id), maxMs: SETTLE_MS });
           return settled === undefined ? undefined : answerSettled(settled, call, context);
         },
       };

@@ -4,7 +4,7 @@ import { RESERVATION, type ReservationId } from '../model.ts';
 import type { StoredReservation } from './documents.ts';
 
 /** Undefined when it is not settled by then, or was released. */
-export async function untilSettled(
+export async function waitUntilSettled(
   { journal, clock, closing }: Pick<RouteContext, 'journal' | 'clock' | 'closing'>,
   { id, maxMs }: { readonly id: ReservationId; readonly maxMs: number },
 ): Promise<StoredReservation | undefined> {

@@ -27,7 +27,7 @@ export async function readLineParts(terminal: Terminal, path: string): Promise<r
   }
   const bytes = await terminal.input(INPUT_BYTES_MAX + 1);
   if (bytes.length > INPUT_BYTES_MAX) throw usage('Standard input is larger than 256 MiB. Name a file instead.');
-  return splitLines(({ start, end }) => inPieces(bytes.subarray(start, end)), {
+  return splitLines(({ start, end }) => splitIntoPieces(bytes.subarray(start, end)), {
     linesMax: LINES_MAX,
     bytesMax: BYTES_MAX,
   });
@@ -78,6 +78,6 @@ function readFileRange(path: string): Read {
 
 const PIECE_BYTES = 64 * 1024;
 
-async function* inPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+async function* splitIntoPieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES);
 }

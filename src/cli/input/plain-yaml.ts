@@ -49,7 +49,7 @@ export function readYaml(text: string): ReadYaml {
     if (error.code === 'RESOURCE_EXHAUSTION')
       return { kind: 'unusable', at: placeAt(error.pos[0]), problem: tooDeepText() };
     const problem = error.code === 'MULTIPLE_DOCS' ? 'a second document begins' : error.message;
-    return { kind: 'syntax', at: placeAt(error.pos[0]), problem: withoutStop(problem) };
+    return { kind: 'syntax', at: placeAt(error.pos[0]), problem: stripStop(problem) };
   }
   const found = problemIn(document);
   if (found !== undefined) return { kind: found.kind, at: placeAt(found.node?.range?.[0]), problem: found.problem };
@@ -61,7 +61,7 @@ function tooDeepText(): string {
   return `it is nested more than ${DEPTH_MAX} levels deep`;
 }
 
-function withoutStop(sentence: string): string {
+function stripStop(sentence: string): string {
   return sentence.replace(/\.$/, '');
 }
 

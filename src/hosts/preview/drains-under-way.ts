@@ -13,10 +13,10 @@ export function listRemainingTenants(evacuator: Evacuator, fleet: FleetReader, h
   if (!isMoved) return [];
   const remaining = evacuator.remainingTenants?.(fleet, host);
   // In the order of the inventory: whoever is planned first gets the place.
-  return remaining === undefined ? evacuator.inventory(fleet, host) : [...remaining].sort(byId);
+  return remaining === undefined ? evacuator.inventory(fleet, host) : [...remaining].sort(compareIds);
 }
 
-function byId(one: Tenant, other: Tenant): number {
+function compareIds(one: Tenant, other: Tenant): number {
   return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }
 

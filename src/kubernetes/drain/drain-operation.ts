@@ -48,7 +48,7 @@ export const workerDrain: OperationKind = {
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };
     // Nothing is on a Node that is not there.
-    return observeVictim(victim, outcome, { afterDrained: awaitOthers, withoutNode: awaitOthers });
+    return observeVictim(victim, outcome, { afterDrained: awaitOthers, continueWithoutNode: awaitOthers });
   },
   undo: (fleet, item, nowMs) => undoVictim(fleet, item, { by: BY, nowMs }),
   itemsToWake,

@@ -123,7 +123,7 @@ function planDetach(victim: Victim, batch: () => Batch): readonly PlannedStep[] 
 function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   const { fleet, item, worker } = victim;
   if (!REMOVAL_STEPS.includes(item.doc.step))
-    return observeVictim(victim, outcome, { afterDrained: finishDrainPart, withoutNode: skipDrain });
+    return observeVictim(victim, outcome, { afterDrained: finishDrainPart, continueWithoutNode: skipDrain });
   const result = readNodeResult(outcome);
   const step = item.doc.step as VictimStep;
   if (result.kind === 'drained') return observeDrained(victim, result);

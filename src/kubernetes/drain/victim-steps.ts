@@ -140,7 +140,7 @@ export interface ObservedDrain {
   /** The step after the last pod has left. */
   readonly afterDrained: (victim: Victim) => RecordStep;
   /** There is no such Node: nothing is on it. */
-  readonly withoutNode: (victim: Victim) => RecordStep;
+  readonly continueWithoutNode: (victim: Victim) => RecordStep;
 }
 
 export function observeVictim(victim: Victim, outcome: ActionOutcome, then: ObservedDrain): RecordStep {
@@ -148,7 +148,7 @@ export function observeVictim(victim: Victim, outcome: ActionOutcome, then: Obse
   const result = readNodeResult(outcome);
   switch (result.kind) {
     case 'no-node':
-      return then.withoutNode(victim);
+      return then.continueWithoutNode(victim);
     case 'node':
       return observeNode(victim, result, then);
     default:

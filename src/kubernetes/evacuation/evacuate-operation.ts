@@ -66,7 +66,7 @@ export const workerEvacuate: OperationKind = {
     const worker = findVictim(fleet, item);
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };
-    return observeVictim(victim, outcome, { afterDrained: finish, withoutNode: finish });
+    return observeVictim(victim, outcome, { afterDrained: finish, continueWithoutNode: finish });
   },
   undo: (fleet, item, nowMs) => {
     const worker = findVictim(fleet, item);

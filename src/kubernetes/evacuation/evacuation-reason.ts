@@ -28,13 +28,13 @@ export function explainWorker(fleet: FleetReader, worker: StoredWorker, nowMs: n
   const { doc } = worker;
   const item = itemOf(fleet, worker);
   if (isEvacuated(fleet, doc)) return item === undefined ? undefined : explainWait(item);
-  if (isBusy(fleet, doc)) return inHand(worker);
+  if (isBusy(fleet, doc)) return explainBusy(worker);
   const { state, name } = clusterOf(fleet, doc);
   if (state === 'silent') return { code: 'cluster-silent', cluster: name };
   return explainFailure(fleet, worker, nowMs);
 }
 
-function inHand({ id, doc }: StoredWorker): Reason {
+function explainBusy({ id, doc }: StoredWorker): Reason {
   return { code: 'worker-in-hand', worker: id, operation: doc.work?.operation ?? '' };
 }
 
@@ -76,7 +76,7 @@ export const holdInstance: InstanceHold = (fleet, { id, doc: { host: home } }, h
   const { doc } = worker;
   // One that has not joined yet has no pods, whatever is done with it.
   if (!isDrainedFirst(fleet, doc) && doc.state !== 'drained') return undefined;
-  if (isBusy(fleet, doc) && !isEvacuated(fleet, doc)) return inHand(worker);
+  if (isBusy(fleet, doc) && !isEvacuated(fleet, doc)) return explainBusy(worker);
   if (doc.state === 'drained') return undefined;
   const item = itemOf(fleet, worker);
   const ended = item?.doc.state === 'failed' && doc.leaving !== undefined ? item.doc.reason : undefined;

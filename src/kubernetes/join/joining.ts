@@ -66,7 +66,7 @@ export function waitOrFail(joining: Joining, reason: Reason, retryAtMs: number):
   const { item, nowMs, worker } = joining;
   const untilMs = joinByMs(joining);
   if (nowMs < untilMs) return wait(item, reason, Math.min(retryAtMs, untilMs));
-  return fail(item, timedOut(worker.id, reason));
+  return fail(item, timeoutReason(worker.id, reason));
 }
 
 /** What is to be tried again, when its time has come; its end is said where there is none left. */
@@ -75,11 +75,11 @@ export function whenDue(joining: Joining, next: () => PlannedStep): readonly Pla
   const { state, retryAtMs, reason } = item.doc;
   if (state === 'waiting' && retryAtMs !== undefined && nowMs < retryAtMs) return [];
   if (nowMs < joinByMs(joining)) return [next()];
-  return [fail(item, timedOut(worker.id, reason))];
+  return [fail(item, timeoutReason(worker.id, reason))];
 }
 
 /** With what it waited for. */
-function timedOut(worker: string, reason: Reason | undefined): Reason {
+function timeoutReason(worker: string, reason: Reason | undefined): Reason {
   const isKnown = reason !== undefined && reason.code !== JOIN_TIMED_OUT;
   return { ...reason, ...(isKnown && { waitedFor: reason.code }), code: JOIN_TIMED_OUT, worker };
 }

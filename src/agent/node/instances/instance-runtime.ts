@@ -103,8 +103,8 @@ export function failNotPrepared(id: string): RuntimeFailure {
   return runtimeFailed('not-prepared', `instance ${id} is not on this host`);
 }
 
-/** What to do when opening says that what was kept is damaged. */
-export async function unlessDamaged(
+/** Opening says that what was kept is damaged: what to do about it. Any other failure goes on to the caller. */
+export async function handleDamage(
   opened: Promise<void>,
   otherwise: (damage: StateDamaged) => Promise<void>,
 ): Promise<void> {

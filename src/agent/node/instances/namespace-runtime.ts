@@ -8,7 +8,7 @@ import {
   failNotHere,
   failNotPrepared,
   RUNTIME_DONE,
-  unlessDamaged,
+  handleDamage,
   type ActivateOrder,
   type InstanceRuntime,
   type InstanceSpec,
@@ -49,7 +49,7 @@ export class NamespaceRuntime implements InstanceRuntime {
   }
 
   async #adopt(): Promise<void> {
-    await unlessDamaged(this.#loadRecords(), async (damage) => {
+    await handleDamage(this.#loadRecords(), async (damage) => {
       if (!(await this.#recoverIfViewAgrees())) throw damage;
     });
     await this.#serialize(async () => {
@@ -65,7 +65,7 @@ export class NamespaceRuntime implements InstanceRuntime {
 
   /** What is there and was not in the version before is left alone: it is a stray. */
   async recover(): Promise<void> {
-    await unlessDamaged(this.open(), async () => {
+    await handleDamage(this.open(), async () => {
       const there = await this.#namespaces.list();
       await this.#records.recover((previous) =>
         previous.filter(({ id, state }) => state !== 'running' || there.has(id)),

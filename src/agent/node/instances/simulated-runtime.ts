@@ -18,7 +18,7 @@ import {
   type RuntimeCapacity,
   type RuntimeInstance,
   type RuntimeResult,
-  unlessDamaged,
+  handleDamage,
 } from './instance-runtime.ts';
 import type { SimulatedHypervisor } from './simulated-hypervisor.ts';
 import { durationMs, type TaskTime } from './task-durations.ts';
@@ -44,7 +44,7 @@ export class SimulatedRuntime implements InstanceRuntime {
   /** What really ran is only in the file: the version before has most of it. */
   async recover(): Promise<void> {
     const { records } = this.#hypervisor;
-    await unlessDamaged(this.open(), () => records.recover((previous) => previous));
+    await handleDamage(this.open(), () => records.recover((previous) => previous));
   }
 
   get instances(): readonly RuntimeInstance[] {

@@ -133,14 +133,14 @@ export class IronicInventory implements Inventory {
   async claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
     return settle(request, async () => {
       const node = await this.#nodes.find(request.node, how);
-      if (node === undefined) return lost(request, 'is not there any more');
+      if (node === undefined) return toLostOutcome(request, 'is not there any more');
       switch (await this.#nodes.ownershipOf(node, request, how)) {
         case 'ours':
           return { kind: 'already' };
         case 'stale':
           return { kind: 'stale' };
         case 'other':
-          return lost(request, 'has another instance');
+          return toLostOutcome(request, 'has another instance');
         case 'free':
           return (await this.#nodes.hasAllocations(how))
             ? this.#allocate(request, node, how)
@@ -152,7 +152,7 @@ export class IronicInventory implements Inventory {
   async #allocate(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
     const uuid = claimUuid(request);
     if (node.resourceClass === undefined)
-      return lost(request, 'has no resource class, without which Ironic allocates nothing');
+      return toLostOutcome(request, 'has no resource class, without which Ironic allocates nothing');
     const body = {
       uuid,
       resource_class: node.resourceClass,
@@ -178,10 +178,10 @@ export class IronicInventory implements Inventory {
         case 'error': {
           const why = allocation['last_error'];
           await this.#removeAllocation(uuid, how);
-          return lost(request, typeof why === 'string' ? why : 'was not allocated');
+          return toLostOutcome(request, typeof why === 'string' ? why : 'was not allocated');
         }
         case undefined:
-          return lost(request, 'lost its allocation');
+          return toLostOutcome(request, 'lost its allocation');
         default:
           await this.#client.sleep(LOOK_EVERY_MS, how.signal);
           how.signal.throwIfAborted();
@@ -192,7 +192,7 @@ export class IronicInventory implements Inventory {
   /** Ironic checks nothing here but that no other instance is there: what an allocation would ask for is looked at before, and after. */
   async #writeOnNode(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
     const denied = denyDirect(node, request) ?? (isClaimable(node) ? undefined : 'is not available');
-    if (denied !== undefined) return lost(request, denied);
+    if (denied !== undefined) return toLostOutcome(request, denied);
     const mark = composeMark(request);
     const body = [
       { op: 'add', path: '/instance_uuid', value: claimUuid(request) },
@@ -204,11 +204,11 @@ export class IronicInventory implements Inventory {
       if (written === undefined) throw new InventoryUnavailable('Ironic answered something that is no node');
       if (isClaimable({ ...written, instanceUuid: undefined })) return { kind: 'applied' };
     } catch (error) {
-      if (isRefusedWith(error, 409)) return lost(request, error.message);
+      if (isRefusedWith(error, 409)) return toLostOutcome(request, error.message);
       throw error;
     }
     await this.#removeFromNode(request.node, how);
-    return lost(request, 'was taken out of service in the meantime');
+    return toLostOutcome(request, 'was taken out of service in the meantime');
   }
 
   async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
@@ -267,7 +267,7 @@ interface Page {
   readonly limit: number;
 }
 
-function lost({ node, instance }: NodeFence, why: string): ClaimOutcome {
+function toLostOutcome({ node, instance }: NodeFence, why: string): ClaimOutcome {
   return { kind: 'lost', reason: { code: 'claimed-by-other', node, instance, text: why } };
 }
 

@@ -85,7 +85,7 @@ export class SimulatedInventory implements Inventory {
     const command = { op, fence, note: ids.next('call'), nowMs: clock.nowMs() };
     const answer = await this.#submit<ClaimAnswer>((fleet) => claimMachine(fleet, command));
     if (answer?.kind !== 'hang') return answer ?? unreachable(fence.node);
-    await untilAborted(signal);
+    await waitUntilAborted(signal);
     return unreachable(fence.node);
   }
 
@@ -99,7 +99,7 @@ export class SimulatedInventory implements Inventory {
     });
     if (fault === undefined) return undefined;
     await clock.sleep(fault.delayMs, signal);
-    if (fault.outcome === 'hang') await untilAborted(signal);
+    if (fault.outcome === 'hang') await waitUntilAborted(signal);
     if (fault.outcome === 'hang' || fault.outcome === 'unavailable')
       throw new InventoryUnavailable('the simulated inventory does not answer, as it was armed');
     return fault;
@@ -133,7 +133,7 @@ function unreachable(node: string): ClaimOutcome {
   return { kind: 'failed', reason: { code: 'inventory-unreachable', inventory: 'simulated', node } };
 }
 
-function untilAborted(signal: AbortSignal): Promise<undefined> {
+function waitUntilAborted(signal: AbortSignal): Promise<undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>();
   if (signal.aborted) resolve(undefined);
   signal.addEventListener('abort', () => resolve(undefined), { once: true });

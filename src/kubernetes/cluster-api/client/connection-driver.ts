@@ -75,14 +75,14 @@ export class ClusterConnection {
 
   #optionsFor(signal: AbortSignal, contentType: string | undefined): RequestOptions {
     const { Observable } = this.client;
-    const settled = <T>(value: T) => new Observable(Promise.resolve(value));
+    const toObservable = <T>(value: T) => new Observable(Promise.resolve(value));
     const prepare: ObservableMiddleware = {
       pre: (context) => {
         context.setSignal(signal);
         if (contentType !== undefined) context.setHeaderParam('Content-Type', contentType);
-        return settled(context);
+        return toObservable(context);
       },
-      post: settled,
+      post: toObservable,
     };
     return { middleware: [prepare], middlewareMergeStrategy: 'append' };
   }
