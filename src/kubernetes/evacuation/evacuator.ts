@@ -111,8 +111,8 @@ function beginDrains(
   const workers = planned.flatMap((one) => (one.evacuation.kind === 'drain' ? (findTenant(fleet, one) ?? []) : []));
   const changes = workers.flatMap(({ id, doc }) => {
     const { site, project, drainPolicy } = clusterOf(fleet, doc);
-    // Its host is not named: who owns the cluster may not know it.
-    const operation = idOf(OPERATION, `${prefix}.${id}`);
+    // Its host is not named: who owns the cluster may not know it. Nor is it named as a move of a drain is, which would be counted.
+    const operation = idOf(OPERATION, `workers-${prefix}.${id}`);
     const assigned = assignWork(doc, { operation, policy: drainPolicy, by, nowMs });
     const hasTurn = !cordonsAhead(fleet, doc.cluster);
     return [
