@@ -3,6 +3,7 @@
 import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   expectUnchanged,
+  fail,
   newOperation,
   OPERATION,
   record,
@@ -89,9 +90,11 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
 }
 
 function awaitInstance({ fleet, item, worker }: Victim): RecordStep {
-  const { instance = '', providerId } = worker.doc;
-  if (findInstanceOf(fleet, worker.doc)?.state !== 'active')
-    return wait(item, { code: 'instance-comes-back', worker: worker.id, instance });
+  const { node, instance = node, providerId } = worker.doc;
+  const found = findInstanceOf(fleet, worker.doc);
+  // It was deleted by force meanwhile.
+  if (found === undefined) return fail(item, { code: 'worker-instance-gone', worker: worker.id, instance });
+  if (found.state !== 'active') return wait(item, { code: 'instance-comes-back', worker: worker.id, instance });
   const { reach } = clusterOf(fleet, worker.doc);
   // Others know how they joined what was adopted; of simulated ones there are no others.
   const isJoinedHere = reach === 'simulated' || (reach !== 'none' && providerId !== undefined);
