@@ -172,7 +172,8 @@ export const WORKER_TRANSITIONS: Readonly<Record<WorkerState, readonly WorkerSta
   // In service again when the drain is cancelled or the worker is given back.
   draining: ['draining', 'drained', 'in-service', 'joining'],
   drained: ['drained', 'draining', 'in-service', 'removing', 'joining'],
-  removing: ['removing'],
+  // In service again when its removal is cancelled and its Node is left; drained anew when it is retried.
+  removing: ['removing', 'draining', 'in-service'],
 };
 
 /** Why a pod keeps its node from being drained. Only a budget gives way by waiting. */

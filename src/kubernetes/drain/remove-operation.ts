@@ -16,7 +16,7 @@ import {
 } from '../../operations/index.ts';
 import { removeLog } from '../join/model.ts';
 import { WORKER } from '../model.ts';
-import { beginRemoval, finishDrain } from '../workers/transitions.ts';
+import { beginRemoval, finishDrain, forgetNode } from '../workers/transitions.ts';
 import { VICTIM_STEPS, type Batch, type VictimStep } from './batch.ts';
 import { removeReport } from './drain-report.ts';
 import { readNodeResult, type NodeResult } from './node-order.ts';
@@ -86,15 +86,15 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
   if (worker === undefined) return [failSuperseded(item)];
   const victim: Victim = { fleet, item, worker, nowMs, by: BY };
   const { state, step } = item.doc;
-  // Its Node is gone: a retry goes on behind that.
-  if (state === 'pending' && worker.doc.state === 'removing')
-    return [record(item, { state: 'running', step: nextAfterNode(victim) })];
+  // Its Node is gone: a retry does not look for pods any more.
+  if (state === 'pending' && worker.doc.state === 'removing' && worker.doc.nodeUid === undefined)
+    return [record(item, { state: 'running', step: 'delete-node' })];
   if (state === 'pending' || !REMOVAL_STEPS.includes(step)) return planDrainPart(victim, batch);
   switch (step as VictimStep) {
     case 'detach':
       return planDetach(victim, batch);
     case 'delete-node':
-      return isDue(item, nowMs) ? [act(item, { op: 'delete', ...refOf(worker.doc) })] : [];
+      return planDeletion(victim);
     case 'delete-instance':
       return [decideLater(item, (at, atMs) => [decideDeletion({ fleet: at, item, nowMs: atMs }, builders)])];
     case 'await-instance':
@@ -120,6 +120,14 @@ function planDetach(victim: Victim, batch: () => Batch): readonly PlannedStep[] 
   return [act(item, { op: 'confirm-drained', ...refOf(worker.doc), policy: policyOf(worker.doc) })];
 }
 
+/** That it may be gone is known before it is deleted: whoever cancels meanwhile looks first whether it is left. */
+function planDeletion(victim: Victim): readonly PlannedStep[] {
+  const { item, worker, nowMs } = victim;
+  if (worker.doc.state !== 'removing')
+    return [changeWorker(victim, { state: 'running', step: 'delete-node' }, beginRemoval(worker.doc, noteOf(victim)))];
+  return isDue(item, nowMs) ? [act(item, { op: 'delete', ...refOf(worker.doc) })] : [];
+}
+
 function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   const { fleet, item, worker } = victim;
   if (!REMOVAL_STEPS.includes(item.doc.step))
@@ -139,7 +147,7 @@ function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   return changeWorker(
     victim,
     { state: 'running', step: nextAfterNode(victim) },
-    beginRemoval(worker.doc, noteOf(victim)),
+    forgetNode(worker.doc, noteOf(victim)),
   );
 }
 

@@ -15,7 +15,14 @@ import {
 import type { NodeMarks } from '../cluster-api/cluster-api.ts';
 import { CLUSTER, WORKER, type Worker } from '../model.ts';
 import { findPlace } from '../evacuation/leaving-workers.ts';
-import { assignWork, endWork, resumeService, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
+import {
+  assignWork,
+  endWork,
+  forgetNode,
+  resumeService,
+  type ChangeNote,
+  type StoredWorker,
+} from '../workers/transitions.ts';
 import { removeReport } from './drain-report.ts';
 import { readNodeResult } from './node-order.ts';
 import {
@@ -46,9 +53,12 @@ export const workerReturn: OperationKind = {
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };
     const result = readNodeResult(outcome);
+    const isGone = result.kind === 'no-node' || result.kind === 'replaced';
+    if (isGone && worker.doc.state === 'removing') return finishWithoutNode(victim);
     // Without its Node it has no cordon either.
-    const isOver = result.kind === 'node' || result.kind === 'no-node' || result.kind === 'replaced';
-    return isOver ? finish(victim) : (observeOther(victim, result) ?? record(item, { state: 'running', step: STEP }));
+    return isGone || result.kind === 'node'
+      ? finish(victim)
+      : (observeOther(victim, result) ?? record(item, { state: 'running', step: STEP }));
   },
 };
 
@@ -77,6 +87,12 @@ function finish(victim: Victim): RecordStep {
   const isDrainedAgain = findPlace(fleet, worker.doc) === 'leaving';
   const doc = resumeService(worker.doc, { ...noteOf(victim), keepsLeaving: isDrainedAgain });
   return changeWorker(victim, { state: 'done', step: STEP }, doc, removeReport(fleet, worker.id));
+}
+
+/** Its removal had deleted its Node: it can only be finished. */
+function finishWithoutNode(victim: Victim): RecordStep {
+  const note = noteOf(victim);
+  return changeWorker(victim, { state: 'done', step: STEP }, endWork(forgetNode(victim.worker.doc, note), note));
 }
 
 export interface BeginReturn extends ChangeNote {
@@ -116,7 +132,8 @@ export function undoVictim(
   const worker = findVictim(fleet, item);
   if (worker === undefined) return { changes: [], expects: [] };
   const expects = [expectUnchanged(WORKER, worker)];
-  if (worker.doc.cordon === undefined || worker.doc.state === 'removing')
+  const isNodeGone = worker.doc.state === 'removing' && worker.doc.nodeUid === undefined;
+  if (worker.doc.cordon === undefined || isNodeGone)
     return { changes: [put(WORKER, worker.id, endWork(worker.doc, change))], expects };
   const operation = idOf(OPERATION, `${item.id}.return`);
   return { changes: beginReturn(fleet, { operation, workers: [worker], ...change }), expects };
