@@ -10,6 +10,7 @@ import { MANAGER_TASKS } from './managers/manager-tasks.ts';
 import { NODE_INDEX } from './matching/node-index.ts';
 import {
   ALLOCATING_RESERVATIONS,
+  FAILED_RESERVATIONS,
   MANAGER,
   MANAGERS_BY_HOST,
   NODE,
@@ -35,6 +36,7 @@ export const baremetalModel: Model = {
     NODES_BY_INVENTORY,
     MANAGERS_BY_HOST,
     ALLOCATING_RESERVATIONS,
+    FAILED_RESERVATIONS,
     WAITING_NODE_ITEMS,
   ],
   projections: [NODE_COUNTERS, NODE_INDEX, MANAGED_NODES, MANAGER_TASKS, UNUSED_NODES],

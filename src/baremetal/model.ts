@@ -295,6 +295,13 @@ export const ALLOCATING_RESERVATIONS: Index<'reservation', Reservation> = {
   keysOf: (doc) => (doc.state === 'allocating' ? ['allocating'] : NO_KEYS),
 };
 
+/** By project; those of none are under the empty key. */
+export const FAILED_RESERVATIONS: Index<'reservation', Reservation> = {
+  name: 'failed-reservations',
+  kind: RESERVATION,
+  keysOf: (doc) => (doc.state === 'error' ? [doc.project ?? ''] : NO_KEYS),
+};
+
 export const NODES_BY_SITE: Index<'node', Node> = {
   name: 'nodes-by-site',
   kind: NODE,

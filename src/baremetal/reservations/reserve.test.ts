@@ -143,6 +143,23 @@ describe('no match', () => {
   });
 });
 
+test('never: a project fills the journal with reservations that failed: beyond 500 they are answered, and not kept', () => {
+  const fleet = newFleet(putManager('m1'), putNode('n1', { memoryMiB: 1024 }));
+  const acme = { project: 'acme' };
+  const fail = (nth: number, facts: Partial<ReserveCommand> = acme): Decision<ReserveAnswer> =>
+    decideReserve(fleet, { instance_uuid: `i${nth}`, memory_mb: 2048 }, facts);
+  for (let nth = 0; nth < 500; nth += 1) decide(fleet, fail(nth));
+  const beyond = fail(500);
+  expect(refusalOf(beyond)).toMatchObject({
+    code: 'no-match',
+    message: expect.stringContaining('in this answer') as string,
+    facts: { instance: 'i500', stage: 'sizes' },
+  });
+  // One that is kept already makes none more, and other projects have their own.
+  expect(kindOf(fail(7))).toBe('no-match');
+  expect(kindOf(fail(500, { project: 'other' }))).toBe('no-match');
+});
+
 describe('who may ask', () => {
   test.each<[string, Parameters<typeof putManager>[1] | undefined, Partial<ReserveCommand>, string]>([
     ['nobody-of-that-name', undefined, {}, 'manager-not-registered'],

@@ -13,6 +13,7 @@ import { chooseNode } from '../matching/choose.ts';
 import type { ReservationRequest } from '../matching/request.ts';
 import {
   ALLOCATING_RESERVATIONS,
+  FAILED_RESERVATIONS,
   MANAGER,
   NODE,
   NODES_BY_CLAIM,
@@ -64,6 +65,9 @@ export type ReserveAnswer =
 
 /** Each asks its inventory for one node at a time; more would only queue there. */
 const ALLOCATIONS_MAX = 300;
+
+/** Of a project, which could fill the journal with them for a day otherwise: no quota counts them. The answer has the same counts. */
+const FAILED_KEPT_MAX = 500;
 
 /** Nodes on which the ports of an instance could not be connected, before the others are left alone: their segments are the same. */
 const UNCONNECTED_MAX = 8;
@@ -169,7 +173,11 @@ function findLiveManager(fleet: FleetReader, name: string, isLeaseLive: IsLeaseL
 function recordNoMatch(fleet: FleetReader, command: ValidRequest): Decision<ReserveAnswer> {
   const { request, project, search, by, nowMs } = command;
   const stages = countAllStages(fleet, search);
-  const refusal = noMatch(request.instance, stages, demandOf(request, project));
+  const isKept =
+    fleet.get(RESERVATION, reservationId(request.instance)) !== undefined ||
+    fleet.countOf(FAILED_RESERVATIONS, project ?? '') < FAILED_KEPT_MAX;
+  const refusal = noMatch(request.instance, stages, { ...demandOf(request, project), isKept });
+  if (!isKept) return refuse(refusal);
   const failed = failReservation(composeReservation(command), { reason: refusal, stages, by, nowMs });
   return accept([put(RESERVATION, reservationId(request.instance), failed)], { kind: 'no-match', refusal });
 }

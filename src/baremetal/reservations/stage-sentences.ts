@@ -99,10 +99,18 @@ export function stageSentences(stages: readonly StageCount[], demand: StageDeman
 }
 
 /** Where the last ones were lost. */
-export function noMatch(instance: string, stages: readonly StageCount[], demand: StageDemand): Refusal {
+export function noMatch(
+  instance: string,
+  stages: readonly StageCount[],
+  demand: StageDemand & { readonly isKept?: boolean },
+): Refusal {
   const nth = stages.findIndex(({ left }) => left === 0);
   const sentence = stageSentences(stages, demand)[nth] ?? 'None was left.';
   const stage = stages[nth]?.stage ?? 'race';
-  const message = `No node for instance "${instance}": ${sentence} Request less, or see what was left after each stage with "muster baremetal reservations show ${instance}".`;
+  const show =
+    demand.isKept === false
+      ? 'see what was left after each stage in this answer: the project has as many failed reservations as are kept'
+      : `see what was left after each stage with "muster baremetal reservations show ${instance}"`;
+  const message = `No node for instance "${instance}": ${sentence} Request less, or ${show}.`;
   return { kind: 'conflict', code: 'no-match', message, facts: { instance, stage, stages } };
 }
