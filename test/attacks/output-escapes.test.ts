@@ -15,6 +15,9 @@ function expectHarmless({ out, err }: Ended): void {
   expect(OBEYED.exec(err)).toBeNull();
 }
 
+const LISTS =
+  /^\/api\/v1\/(?:sites|tokens|history|workers|clusters|drain-reports|nodes|reservations|managers|inventories)(?:\?|$)/;
+
 describe('a server that sends control characters wherever it can', () => {
   const commit = {
     revision: 1,
@@ -27,7 +30,12 @@ describe('a server that sends control characters wherever it can', () => {
       { kind: EVIL, id: EVIL, doc: null },
     ],
   };
-  const resource = { ...commit, id: EVIL, name: EVIL, role: EVIL, description: EVIL, [EVIL]: EVIL };
+  const resource = {
+    ...{ ...commit, id: EVIL, name: EVIL, role: EVIL, description: EVIL, text: EVIL, [EVIL]: EVIL },
+    ...{ instance: EVIL, node: EVIL, manager: EVIL, inventory: EVIL, state: EVIL, cluster: EVIL },
+    ...{ memoryMiB: 1, cpus: 1, localGiB: 1, power: EVIL, epoch: 1 },
+    ...{ traits: [EVIL], physicalNetworks: [EVIL], blockers: [], drainPolicy: {}, missingPermissions: [] },
+  };
   const refusal = {
     code: EVIL,
     detail: EVIL,
@@ -36,7 +44,7 @@ describe('a server that sends control characters wherever it can', () => {
   };
   const server = createServer((request, response) => {
     const refuses = request.url?.includes('refused') === true;
-    const isList = /^\/api\/v1\/(?:sites|tokens|history)(?:\?|$)/.test(request.url ?? '') && request.method === 'GET';
+    const isList = LISTS.test(request.url ?? '') && request.method === 'GET';
     response
       .writeHead(refuses ? 409 : 200, { 'content-type': 'application/json' })
       .end(JSON.stringify(refuses ? refusal : isList ? { items: [resource] } : resource));
@@ -70,6 +78,26 @@ describe('a server that sends control characters wherever it can', () => {
       const one = (Array.isArray(value) ? value[0] : value) as Record<string, unknown>;
       expect(one).toMatchObject({ by: EVIL, why: EVIL });
     }
+  });
+
+  test.each([
+    ['workers', 'list'],
+    ['workers', 'show', 'a'],
+    ['workers', 'log', 'a'],
+    ['workers', 'drains', 'list'],
+    ['clusters', 'list'],
+    ['clusters', 'show', 'a'],
+    ['baremetal', 'nodes', 'list'],
+    ['baremetal', 'nodes', 'show', 'a'],
+    ['baremetal', 'reservations', 'list'],
+    ['baremetal', 'reservations', 'show', 'a'],
+    ['baremetal', 'managers', 'list'],
+    ['baremetal', 'inventories', 'list'],
+  ])('is in a column or a text of %s %s', async (...words) => {
+    const ended = await muster(...words);
+    expect(ended.code).toBe(0);
+    expectHarmless(ended);
+    expect(ended.out).toContain(String.raw`\u009b2J`);
   });
 
   test('is refused by it', async () => {
