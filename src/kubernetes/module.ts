@@ -15,6 +15,7 @@ import {
 import { SECRETS } from '../keys/index.ts';
 import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
 import { ClustersController } from './clusters/controller.ts';
+import { lookFirst } from './clusters/first-look-driver.ts';
 import { clusterRoutes } from './clusters/routes.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
@@ -122,7 +123,7 @@ export const kubernetesModule: Module = {
     };
   },
   routes: (runtime) => [
-    ...clusterRoutes,
+    ...clusterRoutes(lookFirst),
     ...workerRoutes,
     addRoute({
       builders: new Builders(runtime.composition.all(BUILDERS)),

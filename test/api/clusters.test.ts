@@ -1,8 +1,12 @@
 // Clusters over HTTP: a kubeconfig that is wrong names its field, and a secret of it is never shown.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { selfSigned } from '../self-signed.ts';
 import { startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
 let world: ApiTestServer;
@@ -52,13 +56,66 @@ test.each([
 });
 
 test('one-that-does-not-answer: its Nodes cannot be read, and its secret is not shown', async () => {
-  const { status, text } = await post('/api/v1/clusters', { name: 'edge', kubeconfig: KUBECONFIG });
-  expect(status).toBe(201);
+  const { status, text, said } = await post('/api/v1/clusters', { name: 'edge', kubeconfig: KUBECONFIG });
+  expect({ status, said }).toMatchObject({ status: 201, said: { state: 'unknown' } });
   expect(text).not.toContain(SECRET);
   const plain = KUBECONFIG.replace(`"token":"${SECRET}"`, '');
   expect((await post('/api/v1/clusters', { name: 'plain', kubeconfig: plain })).status).toBe(201);
   const adopted = await post('/api/v1/clusters/plain/workers/adopt', { nodes: [{ node: 'a' }] });
   expect(adopted).toMatchObject({ status: 503, said: { code: 'cluster-unreachable' } });
+});
+
+/** One that answers over TLS by a certificate of its own, as whatever it is told to. */
+async function startTlsApi(status: number): Promise<{ readonly url: string; readonly cert: string; close(): void }> {
+  const { key, cert } = await selfSigned();
+  const server = createServer({ key, cert }, ({ url = '' }, response) => {
+    const answered = url.startsWith('/api/v1/nodes') || status !== 200 ? status : 404;
+    response.writeHead(answered, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(answered === 200 ? { items: [] } : { code: answered, message: `no: ${SECRET}` }));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { url, cert, close: () => server.close() && server.closeAllConnections() };
+}
+
+const kubeconfigOf = (server: string, ca: string): string =>
+  KUBECONFIG.replace('{"server":"http://127.0.0.1:9"}', JSON.stringify({ server, 'certificate-authority-data': ca }));
+const encode = (text: string): string => Buffer.from(text).toString('base64');
+
+test('a-wrong-authority, and one that is none, are refused; nothing is registered', async () => {
+  const [own, other] = [await startTlsApi(200), await startTlsApi(200)];
+  const before = world.journal.fleet.revision;
+  const wrong = await post('/api/v1/clusters', { name: 'tls', kubeconfig: kubeconfigOf(own.url, encode(other.cert)) });
+  expect(wrong).toMatchObject({ status: 422, said: { code: 'cluster-not-trusted', field: '/kubeconfig' } });
+  const broken = encode('-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n');
+  const none = await post('/api/v1/clusters', { name: 'tls', kubeconfig: kubeconfigOf(own.url, broken) });
+  expect(none).toMatchObject({ status: 422, said: { code: 'kubeconfig-malformed', field: '/kubeconfig' } });
+  expect(`${wrong.text}${none.text}${world.logged()}`).not.toContain(SECRET);
+  expect(world.journal.fleet.revision).toBe(before);
+  own.close();
+  other.close();
+});
+
+test('credentials-that-the-cluster-does-not-take are refused, and not repeated though it repeats them', async () => {
+  const api = await startTlsApi(401);
+  const before = world.journal.fleet.revision;
+  const refused = await post('/api/v1/clusters', { name: 'tls', kubeconfig: kubeconfigOf(api.url, encode(api.cert)) });
+  expect(refused).toMatchObject({ status: 422, said: { code: 'cluster-credentials-refused', field: '/kubeconfig' } });
+  expect(`${refused.text}${world.logged()}`).not.toContain(SECRET);
+  expect(world.journal.fleet.revision).toBe(before);
+  api.close();
+});
+
+test('one-that-answers is registered with what it says; one that only lists nodes as well', async () => {
+  const api = await startTlsApi(200);
+  const made = await post('/api/v1/clusters', { name: 'tls', kubeconfig: kubeconfigOf(api.url, encode(api.cert)) });
+  expect(made).toMatchObject({ status: 201, said: { state: 'reachable', hasCredentials: true } });
+  expect(made.said).not.toHaveProperty('missingPermissions');
+  // What is refused without a look is said without one.
+  api.close();
+  const again = await post('/api/v1/clusters', { name: 'tls', kubeconfig: kubeconfigOf(api.url, encode(api.cert)) });
+  expect(again).toMatchObject({ status: 409, said: { code: 'cluster-exists', field: '/name' } });
 });
 
 test('a-simulated-one-has-what-was-asked-for', async () => {

@@ -100,6 +100,7 @@ export interface Cluster {
   readonly ssh?: {
     readonly user: string;
     readonly port: number;
+    readonly sudo?: true;
     readonly address?: string;
     readonly hostKeys: 'pinned' | 'first-use';
     readonly knownHosts: readonly string[];

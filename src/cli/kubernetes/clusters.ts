@@ -114,11 +114,23 @@ function addCluster(cli: Cli): Command {
     const body = omitUndefined({ name, ...content, kubeconfig, ...said });
     await createOne(session, CLUSTERS, {
       body,
-      sentence: (one) =>
-        `Cluster ${one.name} is registered. "muster clusters show ${one.name}" says whether it answers, and what Muster may not do there.`,
+      sentence: describeRegistered,
     });
     return undefined;
   });
+}
+
+/** What a drain or a join would fail for is said at once. */
+export function describeRegistered({ name, kind, state, version, missingPermissions }: Cluster): string {
+  const registered = `Cluster ${name} is registered.`;
+  if (kind === 'simulated') return registered;
+  if (state !== 'reachable')
+    return `${registered} Its API has not answered yet: "muster clusters show ${name}" says when it does, and what Muster may not do there.`;
+  const answers = `${registered} Its API answers${version === undefined ? '' : ` (${version})`}.`;
+  if (missingPermissions === undefined) return `${answers} It does not say what Muster may do there.`;
+  if (missingPermissions.length === 0) return `${answers} Muster may do there all that it needs.`;
+  const missing = missingPermissions.map(({ verb, resource }) => `${verb} ${resource}`).join(', ');
+  return `${answers} Muster may not: ${missing}. What needs that fails until it may.`;
 }
 
 const SIMULATED_CONTENTS = { nodes: 3, workloads: [{ name: 'web', replicas: 6, minAvailable: 4 }] };

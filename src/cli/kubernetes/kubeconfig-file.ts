@@ -1,5 +1,4 @@
 // Reads a kubeconfig for the control plane: the files that it names are of this machine, so they are put inside here.
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { readText } from '../input/input-file.ts';
@@ -17,9 +16,10 @@ export async function readKubeconfig(terminal: Terminal, path: string): Promise<
   if (path === '-') return content;
   const document = parseDocument(content, { prettyErrors: false });
   if (document.errors.length > 0) return content;
+  const folder = dirname(resolve(path));
   for (const map of mapsIn(document.contents)) {
-    for (const [file, data] of FILES) await inlineFile(map, { file, data, folder: dirname(resolve(path)) });
-    await inlineToken(map, dirname(resolve(path)));
+    for (const [file, data] of FILES) await inlineFile(map, { terminal, file, data, folder });
+    await inlineToken(map, { terminal, folder });
   }
   return document.toString();
 }
@@ -30,22 +30,26 @@ function* mapsIn(node: unknown): Generator<YAMLMap> {
   for (const item of items) yield* mapsIn((item as { readonly value?: unknown }).value ?? item);
 }
 
-interface NamedFile {
-  readonly file: string;
-  readonly data: string;
+interface Folder {
+  readonly terminal: Terminal;
   readonly folder: string;
 }
 
-async function inlineFile(map: YAMLMap, { file, data, folder }: NamedFile): Promise<void> {
+interface NamedFile extends Folder {
+  readonly file: string;
+  readonly data: string;
+}
+
+async function inlineFile(map: YAMLMap, { terminal, file, data, folder }: NamedFile): Promise<void> {
   const name = map.get(file, true);
   if (!isScalar(name) || typeof name.value !== 'string') return;
-  map.set(data, (await readFile(resolve(folder, name.value))).toString('base64'));
+  map.set(data, Buffer.from(await readText(terminal, resolve(folder, name.value))).toString('base64'));
   map.delete(file);
 }
 
-async function inlineToken(map: YAMLMap, folder: string): Promise<void> {
+async function inlineToken(map: YAMLMap, { terminal, folder }: Folder): Promise<void> {
   const name = map.get('tokenFile', true);
   if (!isScalar(name) || typeof name.value !== 'string') return;
-  map.set('token', (await readFile(resolve(folder, name.value), 'utf8')).trim());
+  map.set('token', (await readText(terminal, resolve(folder, name.value))).trim());
   map.delete('tokenFile');
 }

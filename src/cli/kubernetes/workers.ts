@@ -8,6 +8,7 @@ import { withWait, type WaitOptions } from '../operations/wait.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
 import { changedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import { addWorkers } from './add-workers.ts';
+import { clusterOf } from './cluster-of-workers.ts';
 import { showMachineLog } from './machine-log.ts';
 import { startWork } from './start-work.ts';
 import type { Column } from '../output/table.ts';
@@ -142,13 +143,16 @@ function adoptWorkers(cli: Cli): Command {
 }
 
 interface DrainOptions extends WaitOptions {
-  readonly cluster: string;
+  readonly cluster?: string;
   readonly count?: number;
   readonly deadline?: number;
   readonly evictBare?: true;
   readonly keepEmptyDir?: true;
   readonly reason?: string;
 }
+
+const NAMES_HELP = 'their names, as muster workers list shows them, or those of their Nodes';
+const CLUSTER_HELP = 'the cluster that they are of, where their names do not say it';
 
 const DESCRIPTIONS = {
   drain: 'Bring all pods off workers within their budgets, and leave them cordoned',
@@ -163,11 +167,11 @@ interface PreviewRow {
 function previewWorkers(cli: Cli): Command {
   const command = new Command('preview')
     .description('Show what a drain would do with every pod; nothing is changed')
-    .argument('[nodes...]', 'the names of their Nodes');
+    .argument('[workers...]', NAMES_HELP);
   addDrainOptions(command);
-  addExamples(command, ['before a drain', 'muster workers preview worker-1 --cluster edge']);
+  addExamples(command, ['before a drain', 'muster workers preview edge.worker-1']);
   return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
-    const path = `/api/v1/clusters/${encodeURIComponent(options.cluster)}/workers/preview`;
+    const path = `/api/v1/clusters/${encodeURIComponent(clusterOf(args, options))}/workers/preview`;
     const previews = await session.client.write<{ readonly items: readonly WorkerPreview[] }>('POST', path, {
       body: drainBody(args, options),
     });
@@ -197,19 +201,19 @@ const PREVIEW_COLUMNS: readonly Column<PreviewRow>[] = [
 ];
 
 function drainWorkers(cli: Cli, verb: 'drain' | 'remove'): Command {
-  const command = new Command(verb).description(DESCRIPTIONS[verb]).argument('[nodes...]', 'the names of their Nodes');
+  const command = new Command(verb).description(DESCRIPTIONS[verb]).argument('[workers...]', NAMES_HELP);
   addDrainOptions(command).option('--reason <text>', 'why, for the history');
   withWait(command);
-  addExamples(command, [`two of them, and wait`, `muster workers ${verb} worker-1 worker-2 --cluster edge --wait`]);
+  addExamples(command, [`two of them, and wait`, `muster workers ${verb} edge.worker-1 edge.worker-2 --wait`]);
   return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
     const body = { ...drainBody(args, options), ...omitUndefined({ reason: options.reason }) };
-    return startWork(session, { cluster: options.cluster, verb, body }, options);
+    return startWork(session, { cluster: clusterOf(args, options), verb, body }, options);
   });
 }
 
 function addDrainOptions(command: Command): Command {
   return command
-    .requiredOption('--cluster <name>', 'the cluster that they are of')
+    .option('--cluster <name>', CLUSTER_HELP)
     .option('--count <n>', 'in place of names: unhealthy ones first, then the newest', wholeNumber)
     .option(
       '--deadline <time>',
@@ -229,13 +233,13 @@ function drainBody(args: readonly string[], options: DrainOptions): object {
 function returnWorkers(cli: Cli): Command {
   const command = new Command('return')
     .description('Take the cordons of drained workers back and put them in service again')
-    .argument('<nodes...>', 'the names of their Nodes')
-    .requiredOption('--cluster <name>', 'the cluster that they are of')
+    .argument('<workers...>', NAMES_HELP)
+    .option('--cluster <name>', CLUSTER_HELP)
     .option('--reason <text>', 'why, for the history');
   withWait(command);
-  addExamples(command, ['after its machine was upgraded', 'muster workers return worker-1 --cluster edge --wait']);
+  addExamples(command, ['after its machine was upgraded', 'muster workers return edge.worker-1 --wait']);
   return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
-    const { cluster, reason } = options;
-    return startWork(session, { cluster, verb: 'return', body: omitUndefined({ workers: args, reason }) }, options);
+    const body = omitUndefined({ workers: args, reason: options.reason });
+    return startWork(session, { cluster: clusterOf(args, options), verb: 'return', body }, options);
   });
 }

@@ -168,10 +168,13 @@ export interface NodeRef {
 export class ClusterUnreachable extends Error {
   readonly code = 'cluster-unreachable';
   readonly retryable = true;
+  /** Somebody answers, and proves itself by a certificate that does not hold: nothing was sent to it. */
+  readonly isUntrusted: boolean;
 
-  constructor(message: string, options: { readonly cause?: unknown } = {}) {
+  constructor(message: string, options: { readonly cause?: unknown; readonly isUntrusted?: boolean } = {}) {
     super(message, options);
     this.name = 'ClusterUnreachable';
+    this.isUntrusted = options.isUntrusted === true;
   }
 }
 

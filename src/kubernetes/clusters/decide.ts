@@ -7,6 +7,8 @@ import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { CLUSTER, DEFAULT_DRAIN_POLICY, WORKERS_BY_CLUSTER, type Cluster, type DrainPolicy } from '../model.ts';
 import { unknownCluster } from '../workers/decide.ts';
 import { composeContents, removeContents, type SimulatedContents } from '../cluster-api/simulated/contents.ts';
+import type { ClusterFacts } from '../cluster-api/cluster-api.ts';
+import { describeFacts } from './observe.ts';
 import { silenceAlarm } from './silence-alarm.ts';
 
 export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
@@ -21,15 +23,17 @@ export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
   readonly drainsAtOnce?: number;
   /** What a simulated cluster has at first. */
   readonly simulated?: SimulatedContents;
+  /** What it said of itself at the first look; absent when it did not answer, or was not asked. */
+  readonly facts?: ClusterFacts;
 }
 
-interface ChangeNote {
+export interface ChangeNote {
   readonly by: string;
   readonly nowMs: number;
 }
 
 export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, nowMs }: ChangeNote): Decision<unknown> {
-  const { name, kind, site, drainPolicy, simulated, ...rest } = spec;
+  const { name, kind, site, drainPolicy, simulated, facts, ...rest } = spec;
   const id = idOf(CLUSTER, name);
   if (fleet.get(CLUSTER, id) !== undefined) return refuse(clusterExists(name));
   if (site !== undefined && fleet.get(SITE, idOf(SITE, site)) === undefined) return refuse(unknownSite(site, '/site'));
@@ -39,6 +43,7 @@ export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, now
     ...{ name, kind, drainPolicy: { ...DEFAULT_DRAIN_POLICY, ...drainPolicy } },
     reach: kind === 'simulated' ? 'simulated' : 'none',
     ...{ state: 'unknown', sinceMs: nowMs, changedBy: by, changedAtMs: nowMs },
+    ...(facts !== undefined && { state: 'reachable', ...describeFacts(facts) }),
     ...(site !== undefined && { site }),
   };
   return accept([put(CLUSTER, id, doc), ...composeContents(name, simulated, nowMs)], null);

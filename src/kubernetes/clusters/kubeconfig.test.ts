@@ -84,6 +84,8 @@ describe('a kubeconfig that is refused', () => {
     ['no YAML', ': [', 'kubeconfig-malformed'],
     ['no kubeconfig', 'apiVersion: v1', 'kubeconfig-malformed'],
     ['no URL', kubeconfig({ cluster: { server: 'ftp://x' } }), 'kubeconfig-malformed'],
+    ['half of a certificate', kubeconfig({ user: { 'client-certificate-data': encode('x') } }), 'kubeconfig-malformed'],
+    ['a proxy', kubeconfig({ cluster: { 'proxy-url': 'http://proxy' } }), 'kubeconfig-names-proxy'],
     ['no certificate', kubeconfig({ cluster: { 'certificate-authority-data': encode('x') } }), 'kubeconfig-malformed'],
     ['no base64', kubeconfig({ cluster: { 'certificate-authority-data': '%%' } }), 'kubeconfig-malformed'],
     ['no such context', kubeconfig({ current: 'none' }), 'unknown-context'],

@@ -129,6 +129,11 @@ function refuseOutside(cluster: KubeCluster, user: KubeUser): Refusal | undefine
     ...['certificate-authority'].filter((field) => cluster[field] !== undefined),
     ...['client-certificate', 'client-key', 'tokenFile'].filter((field) => user[field] !== undefined),
   ];
+  if (cluster['proxy-url'] !== undefined) {
+    const message =
+      'The kubeconfig goes through a proxy (proxy-url), which the control plane does not use. Give the address by which the control plane reaches the API.';
+    return { kind: 'invalid', code: 'kubeconfig-names-proxy', message, field: FIELD };
+  }
   if (files.length === 0) return undefined;
   const message = `The kubeconfig names files (${files.join(', ')}), which are not on the control plane. Put them inside: "kubectl config view --minify --flatten --raw" does so.`;
   return { kind: 'invalid', code: 'kubeconfig-names-files', message, field: FIELD };
@@ -147,7 +152,7 @@ function composeAccess(
   if (caCertificate === 'malformed' || (caCertificate !== undefined && !PEM.test(caCertificate)))
     return refuseForm('its certificate-authority-data is no certificate in PEM');
   const credentials = composeCredentials(user);
-  if (credentials === 'malformed') return refuseForm('its client certificate or key is not base64');
+  if (credentials === 'malformed') return refuseForm('its client certificate and key are not both there, in base64');
   const skipsTlsVerify = cluster['insecure-skip-tls-verify'] === true;
   if (credentials !== undefined && !skipsTlsVerify && url.protocol === 'http:' && !isLoopback(url.hostname))
     return refusePlainHttp();
@@ -168,6 +173,8 @@ function composeCredentials(user: KubeUser): ClusterCredentials | 'malformed' | 
   const key = decodeField(user['client-key-data']);
   if (certificate === 'malformed' || key === 'malformed') return 'malformed';
   if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
+  // Half of it proves nothing, and would go on as nobody.
+  if (certificate !== undefined || key !== undefined) return 'malformed';
   return username !== undefined && password !== undefined ? { kind: 'password', user: username, password } : undefined;
 }
 

@@ -43,7 +43,7 @@ function recordAnswer(fleet: FleetReader, doc: Cluster, facts: ClusterFacts | un
   return [...(isSame ? [] : [putCluster(after, nowMs)]), ...clearSilence(fleet, doc)];
 }
 
-function describeFacts({ version, missingPermissions, caPin, joinEndpoint }: ClusterFacts): Partial<Cluster> {
+export function describeFacts({ version, missingPermissions, caPin, joinEndpoint }: ClusterFacts): Partial<Cluster> {
   return {
     ...(version !== undefined && { version }),
     ...(missingPermissions !== 'unknown' && { missingPermissions: [...missingPermissions] }),

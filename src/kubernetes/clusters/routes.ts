@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import {
   deleteRoute,
   ID,
+  notPrepared,
   readRoutes,
   refusalAnswer,
   renderCommitted,
@@ -12,9 +13,11 @@ import {
   type Resource,
   type Route,
   type RouteContext,
+  type Write,
 } from '../../access/index.ts';
 import type { Refusal } from '../../fleet/index.ts';
 import { isLoopback } from '../../link/index.ts';
+import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { PROJECT } from '../../network/index.ts';
 import {
   CLUSTER,
@@ -27,7 +30,8 @@ import {
   type Cluster,
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
-import { deleteCluster, registerCluster, type ClusterSpec } from './decide.ts';
+import { deleteCluster, registerCluster, type ChangeNote, type ClusterSpec } from './decide.ts';
+import { refuseLook, type FirstLook } from './first-look.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 
 const CLUSTERS: Resource<'cluster', Cluster> = {
@@ -96,55 +100,96 @@ const Spec = strictObject({
   drainsAtOnce: Type.Optional(drainsAtOnce),
 });
 
-export const clusterRoutes: readonly Route[] = [
-  ...readRoutes(CLUSTERS, { listing: LISTING, scope: 'site' }),
-  write({
+/** Looks at a cluster that is not registered yet. */
+export type LookFirst = (access: ClusterAccess) => Promise<FirstLook>;
+
+export function clusterRoutes(lookFirst: LookFirst): readonly Route[] {
+  return [
+    ...readRoutes(CLUSTERS, { listing: LISTING, scope: 'site' }),
+    registerRoute(lookFirst),
+    deleteRoute(CLUSTERS, {
+      about: 'Forget a cluster that has no workers; nothing is done there',
+      access: 'operator',
+      scope: 'site',
+      decide: deleteCluster,
+    }),
+  ];
+}
+
+function registerRoute(lookFirst: LookFirst): Route {
+  return write({
     method: 'POST',
     path: CLUSTERS.path,
     tag: CLUSTERS.plural,
-    about: 'Register a cluster that exists; nothing is changed there',
+    about: 'Register a cluster that exists, and say what Muster may not do there; nothing is changed there',
     access: 'operator',
     scope: 'fleet',
     asksForNames: true,
+    looksOutside: true,
     body: Spec,
-    answers: { 201: { about: 'the cluster', schema: CLUSTER_REPRESENTATION.schema } },
-    handle: ({ body, caller }, world) => {
-      const spec = composeSpec(body, world);
-      if ('code' in spec) return refusalAnswer(spec);
-      const change = { by: caller.name, nowMs: world.clock.nowMs() };
-      const { name } = body;
-      return {
-        creates: { representation: CLUSTER_REPRESENTATION, names: [name], fieldOf: () => '/name' },
-        why: `register cluster ${name}`,
-        decide: (fleet) => registerCluster(fleet, spec, change),
-        answer: (_, after) =>
-          renderCommitted(CLUSTER_REPRESENTATION, after, {
-            id: name,
-            status: 201,
-            location: `${CLUSTERS.path}/${name}`,
-          }),
-      };
+    answers: {
+      201: {
+        about: 'the cluster; its state is unknown when it has not answered yet',
+        schema: CLUSTER_REPRESENTATION.schema,
+      },
     },
-  }),
-  deleteRoute(CLUSTERS, {
-    about: 'Forget a cluster that has no workers; nothing is done there',
-    access: 'operator',
-    scope: 'site',
-    decide: deleteCluster,
-  }),
-];
+    handle: ({ body, caller }, world) => {
+      const composed = composeSpec(body, world);
+      if ('code' in composed) return refusalAnswer(composed);
+      return registration(composed, { by: caller.name, nowMs: world.clock.nowMs() }, lookFirst);
+    },
+  });
+}
 
-function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'seal'>): ClusterSpec | Refusal {
+/** A cluster with an API is looked at before it is registered, once it is known that nothing else keeps it from that. */
+function registration({ spec, access }: ComposedSpec, change: ChangeNote, lookFirst: LookFirst): Write {
+  const { name } = spec;
+  const register = (looked: ClusterSpec): Write => ({
+    creates: { representation: CLUSTER_REPRESENTATION, names: [name], fieldOf: () => '/name' },
+    why: `register cluster ${name}`,
+    decide: (fleet) => registerCluster(fleet, looked, change),
+    answer: (_, after) =>
+      renderCommitted(CLUSTER_REPRESENTATION, after, {
+        id: name,
+        status: 201,
+        location: `${CLUSTERS.path}/${name}`,
+      }),
+  });
+  if (access === undefined) return register(spec);
+  return {
+    ...register(spec),
+    decide: (fleet) => {
+      const decided = registerCluster(fleet, spec, change);
+      return decided.kind === 'refuse' ? decided : notPrepared();
+    },
+    prepare: async () => {
+      const look = await lookFirst(access);
+      const refusal = refuseLook(look);
+      if (refusal !== undefined) return refusal;
+      return register({ ...spec, ...(look.kind === 'answered' && { facts: look.facts }) });
+    },
+  };
+}
+
+interface ComposedSpec {
+  readonly spec: ClusterSpec;
+  /** Of a cluster with an API. */
+  readonly access?: ClusterAccess;
+}
+
+function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'seal'>): ComposedSpec | Refusal {
   const { kind = 'api', kubeconfig, context, ...rest } = body;
-  if (kind === 'simulated') return kubeconfig === undefined ? { ...rest, kind } : refuseKubeconfig();
+  if (kind === 'simulated') return kubeconfig === undefined ? { spec: { ...rest, kind } } : refuseKubeconfig();
   if (rest.simulated !== undefined) return refuseSimulated();
   if (kubeconfig === undefined) return requireKubeconfig();
-  const access = parseKubeconfig(kubeconfig, { context, isLoopback });
-  if ('code' in access) return access;
-  const { credentials, ...place } = access;
-  if (credentials === undefined) return { ...rest, ...place, kind };
+  const parsed = parseKubeconfig(kubeconfig, { context, isLoopback });
+  if ('code' in parsed) return parsed;
+  const { credentials, ...place } = parsed;
+  const access = { ...parsed, name: body.name };
+  const spec = { ...rest, ...place, kind };
+  if (credentials === undefined) return { spec, access };
   const sealed = seal({ kind: CLUSTER.name, id: body.name }, JSON.stringify(credentials));
-  return 'refusal' in sealed ? sealed.refusal : { ...rest, ...place, kind, credentials: sealed.sealed };
+  return 'refusal' in sealed ? sealed.refusal : { spec: { ...spec, credentials: sealed.sealed }, access };
 }
 
 function requireKubeconfig(): Refusal {

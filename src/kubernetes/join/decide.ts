@@ -5,7 +5,8 @@ import { INSTANCE, refuseInstances, type Builders, type CreateInstances } from '
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { newOperation, type OperationId } from '../../operations/index.ts';
 import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Cluster, type Worker } from '../model.ts';
-import { denyTwice, unknownCluster, type WorkersAnswer, type WorkersRequest } from '../workers/decide.ts';
+import { denyTwice } from '../workers/chosen-workers.ts';
+import { unknownCluster, type WorkersAnswer, type WorkersRequest } from '../workers/decide.ts';
 import { assignWork, nameProvider, type StoredWorker } from '../workers/transitions.ts';
 import { WORKER_JOIN, type InstanceTemplate } from './model.ts';
 import { composeNodeName } from './node-names.ts';
@@ -80,7 +81,7 @@ export function joinInstances(fleet: FleetReader, request: JoinInstances): Decis
   if (workers.length < 1 || workers.length > WORKERS_ADDED_MAX) return refuse(denyCount(workers.length));
   for (const key of ['node', 'instance'] as const) {
     const twice = workers.find((one, nth) => workers.findIndex((other) => other[key] === one[key]) !== nth);
-    if (twice !== undefined) return refuse(denyTwice(twice[key]));
+    if (twice !== undefined) return refuse(denyTwice(twice[key], '/workers'));
   }
   for (const one of workers) {
     const denied = denyInstance(fleet, name, one);

@@ -9,7 +9,7 @@ import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { DNS_LABEL } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
 import { adoptNodes, workerId, type AdoptNodes } from './adopt.ts';
-import { WORKERS_AT_ONCE_MAX } from './decide.ts';
+import { WORKERS_AT_ONCE_MAX } from './chosen-workers.ts';
 
 const ONE = strictObject({ node: DNS_LABEL, instance: Type.Optional(ID) });
 const Body = strictObject({ nodes: Type.Array(ONE, { minItems: 1, maxItems: WORKERS_AT_ONCE_MAX }) });

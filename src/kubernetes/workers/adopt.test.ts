@@ -54,17 +54,26 @@ test('an-instance-is-one-worker', async () => {
   const refused = (nodes: readonly AdoptedNode[]) => world.refusal((fleet) => adoptNodes(fleet, command(world, nodes)));
   expect(await refused([{ node: 'b', instance: 'd' }])).toMatchObject({ code: 'instance-is-worker' });
   expect(await refused([{ node: 'b', instance: 'none' }])).toMatchObject({ code: 'unknown-instance' });
+  const both = { code: 'instance-is-worker', field: '/nodes/1/instance' };
+  await world.buildInstance('e');
+  expect(
+    await refused([
+      { node: 'b', instance: 'e' },
+      { node: 'c', instance: 'e' },
+    ]),
+  ).toMatchObject(both);
 });
 
 test.each([
-  [[{ node: 'x' }], 'unknown-node'],
-  [[{ node: 'master' }], 'control-plane-node'],
-  [[{ node: 'a' }], 'worker-exists'],
-  [[{ node: 'b' }, { node: 'b' }], 'duplicate-worker'],
-  [[{ node: 'b' }, { node: 'x' }], 'unknown-node'],
-])('%j is refused, and nothing is changed: %s', async (nodes, code) => {
-  const world = await worldWith('b', 'master');
+  [[{ node: 'x' }], 'unknown-node', '/nodes/0/node'],
+  [[{ node: 'master' }], 'control-plane-node', '/nodes/0/node'],
+  [[{ node: 'a' }], 'worker-exists', '/nodes/0/node'],
+  [[{ node: 'b' }, { node: 'b' }], 'duplicate-worker', '/nodes/1/node'],
+  [[{ node: 'b' }, { node: 'x' }], 'unknown-node', '/nodes/1/node'],
+  [[{ node: 'b' }, { node: 'c', instance: 'none' }], 'unknown-instance', '/nodes/1/instance'],
+])('%j is refused, and nothing is changed: %s', async (nodes, code, field) => {
+  const world = await worldWith('b', 'c', 'master');
   const before = world.fleet.revision;
-  expect(await world.refusal((fleet) => adoptNodes(fleet, command(world, nodes)))).toMatchObject({ code });
+  expect(await world.refusal((fleet) => adoptNodes(fleet, command(world, nodes)))).toMatchObject({ code, field });
   expect(world.fleet.revision).toBe(before);
 });

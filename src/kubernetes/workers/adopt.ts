@@ -5,7 +5,8 @@ import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import type { ClusterNode } from '../cluster-api/cluster-api.ts';
 import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Worker } from '../model.ts';
-import { denyTwice, unknownCluster } from './decide.ts';
+import { denyTwice } from './chosen-workers.ts';
+import { unknownCluster } from './decide.ts';
 
 export interface AdoptedNode {
   readonly node: string;
@@ -27,13 +28,10 @@ export interface AdoptNodes {
 export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<readonly string[]> {
   const { cluster, nodes, seen, canSeeInstance, by, nowMs } = command;
   if (fleet.get(CLUSTER, idOf(CLUSTER, cluster)) === undefined) return refuse(unknownCluster(cluster));
-  const names = nodes.map(({ node }) => node);
-  const twice = names.find((name, nth) => names.indexOf(name) !== nth);
-  if (twice !== undefined) return refuse(denyTwice(twice));
   const workers: { readonly id: string; readonly doc: Worker }[] = [];
-  for (const adopted of nodes) {
+  for (const [nth, adopted] of nodes.entries()) {
     const node = seen.get(adopted.node);
-    const denied = denyNode(fleet, { cluster, adopted, node, canSeeInstance });
+    const denied = denyTwiceIn(nodes, nth) ?? denyNode(fleet, { cluster, adopted, nth, node, canSeeInstance });
     if (denied !== undefined) return refuse(denied);
     if (node === undefined) continue;
     workers.push({
@@ -51,22 +49,33 @@ export function workerId(cluster: string, node: string): string {
   return `${cluster}.${node}`;
 }
 
+/** A Node, or the instance that it runs on: two workers are on no instance. */
+function denyTwiceIn(nodes: readonly AdoptedNode[], nth: number): Refusal | undefined {
+  const before = nodes.slice(0, nth);
+  const { node, instance } = nodes[nth] ?? { node: '' };
+  if (before.some((one) => one.node === node)) return denyTwice(node, `/nodes/${nth}/node`);
+  const other = instance === undefined ? undefined : before.find((one) => one.instance === instance);
+  return other === undefined ? undefined : denySecondWorker(instance ?? '', other.node, `/nodes/${nth}/instance`);
+}
+
 interface NamedNode extends Pick<AdoptNodes, 'canSeeInstance'> {
   readonly cluster: string;
   readonly adopted: AdoptedNode;
+  readonly nth: number;
   readonly node: ClusterNode | undefined;
 }
 
-function denyNode(fleet: FleetReader, { cluster, adopted, node, canSeeInstance }: NamedNode): Refusal | undefined {
+function denyNode(fleet: FleetReader, { cluster, adopted, nth, node, canSeeInstance }: NamedNode): Refusal | undefined {
   const { node: name, instance } = adopted;
-  if (fleet.get(WORKER, idOf(WORKER, workerId(cluster, name))) !== undefined) return workerExists(cluster, name);
-  if (node === undefined) return unknownNode(cluster, name);
-  if (node.isControlPlane) return denyControlPlane(name);
+  const [field, instanceField] = [`/nodes/${nth}/node`, `/nodes/${nth}/instance`];
+  if (fleet.get(WORKER, idOf(WORKER, workerId(cluster, name))) !== undefined) return workerExists(cluster, name, field);
+  if (node === undefined) return unknownNode(cluster, name, field);
+  if (node.isControlPlane) return denyControlPlane(name, field);
   if (instance === undefined) return undefined;
   if (fleet.get(INSTANCE, idOf(INSTANCE, instance)) === undefined || !canSeeInstance(fleet, instance))
-    return unknownInstance(instance);
+    return unknownInstance(instance, instanceField);
   const [worker] = fleet.find(WORKERS_BY_INSTANCE, instance);
-  return worker === undefined ? undefined : denySecondWorker(instance, worker.id);
+  return worker === undefined ? undefined : denySecondWorker(instance, worker.id, instanceField);
 }
 
 function composeWorker(
@@ -82,27 +91,27 @@ function composeWorker(
   };
 }
 
-function workerExists(cluster: string, node: string): Refusal {
+function workerExists(cluster: string, node: string, field: string): Refusal {
   const message = `Node "${node}" of cluster "${cluster}" is a worker already. Look at it with "muster workers show ${cluster}.${node}".`;
-  return { kind: 'conflict', code: 'worker-exists', message, facts: { cluster, worker: node } };
+  return { kind: 'conflict', code: 'worker-exists', message, field, facts: { cluster, worker: node } };
 }
 
-function unknownNode(cluster: string, node: string): Refusal {
+function unknownNode(cluster: string, node: string, field: string): Refusal {
   const message = `Cluster "${cluster}" has no Node "${node}". Name it as "kubectl get nodes" does.`;
-  return { kind: 'invalid', code: 'unknown-node', message, facts: { cluster, node } };
+  return { kind: 'invalid', code: 'unknown-node', message, field, facts: { cluster, node } };
 }
 
-function denyControlPlane(node: string): Refusal {
+function denyControlPlane(node: string, field: string): Refusal {
   const message = `Node "${node}" is of the control plane: such nodes are not drained or removed here. Name workers only.`;
-  return { kind: 'invalid', code: 'control-plane-node', message, facts: { node } };
+  return { kind: 'invalid', code: 'control-plane-node', message, field, facts: { node } };
 }
 
-function unknownInstance(instance: string): Refusal {
+function unknownInstance(instance: string, field: string): Refusal {
   const message = `There is no instance "${instance}". List them with "muster instances list".`;
-  return { kind: 'invalid', code: 'unknown-instance', message, facts: { instance } };
+  return { kind: 'invalid', code: 'unknown-instance', message, field, facts: { instance } };
 }
 
-function denySecondWorker(instance: string, worker: string): Refusal {
+function denySecondWorker(instance: string, worker: string, field: string): Refusal {
   const message = `Instance "${instance}" is worker "${worker}" already. Name the instance that this Node runs on.`;
-  return { kind: 'conflict', code: 'instance-is-worker', message, facts: { instance, worker } };
+  return { kind: 'conflict', code: 'instance-is-worker', message, field, facts: { instance, worker } };
 }

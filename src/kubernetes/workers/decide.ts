@@ -9,10 +9,7 @@ import { beginReturn, nameWorkers, WORKER_RETURN } from '../drain/return-operati
 import { CLUSTER, WORKER, type Cluster, type DrainPolicy, type WorkerState } from '../model.ts';
 import { isBusy } from './busy.ts';
 import { assignWork, endLeaving, type StoredWorker } from './transitions.ts';
-import { chooseVictims } from './victims.ts';
-
-/** More in one operation would make each of its steps look at as many. */
-export const WORKERS_AT_ONCE_MAX = 500;
+import { chooseWorkers, type ChosenWorkers } from './chosen-workers.ts';
 
 export interface WorkersRequest {
   readonly cluster: string;
@@ -20,12 +17,6 @@ export interface WorkersRequest {
   readonly by: string;
   readonly why?: string | undefined;
   readonly nowMs: number;
-}
-
-/** Workers by their Nodes' names, or a number of those that go first: exactly one of both. */
-export interface ChosenWorkers {
-  readonly nodes?: readonly string[];
-  readonly count?: number;
 }
 
 export interface DrainRequest extends WorkersRequest {
@@ -103,7 +94,7 @@ export function chooseForDrain(
 ): { readonly workers: readonly StoredWorker[]; readonly policy: DrainPolicy } | Refusal {
   const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
   if (cluster === undefined) return unknownCluster(name);
-  const workers = chooseWorkers(fleet, name, wanted);
+  const workers = chooseWorkers(fleet, { cluster: name, states: REMOVABLE }, wanted);
   return 'code' in workers ? workers : { workers, policy: { ...cluster.drainPolicy, ...policy } };
 }
 
@@ -121,7 +112,7 @@ function resolveRequest(
 ): Resolved {
   const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
   if (cluster === undefined) return unknownCluster(name);
-  const workers = chooseWorkers(fleet, name, wanted);
+  const workers = chooseWorkers(fleet, { cluster: name, states: how.states }, wanted);
   if ('code' in workers) return workers;
   const underWay = findUnderWay(fleet, workers, how.kind);
   if (underWay !== undefined) return { underWay };
@@ -130,34 +121,6 @@ function resolveRequest(
     if (!how.states.includes(worker.doc.state)) return denyState(worker, how.verb);
   }
   return { workers, cluster };
-}
-
-function chooseWorkers(
-  fleet: FleetReader,
-  cluster: string,
-  { nodes, count }: ChosenWorkers,
-): readonly StoredWorker[] | Refusal {
-  if (nodes !== undefined && count === undefined) return findWorkers(fleet, cluster, nodes);
-  if (nodes === undefined && count !== undefined) return chooseCount(fleet, cluster, count);
-  const message = 'Name the workers, or say how many: exactly one of "workers" and "count".';
-  return { kind: 'invalid', code: 'workers-or-count', message, field: '/workers' };
-}
-
-function chooseCount(fleet: FleetReader, cluster: string, count: number): readonly StoredWorker[] | Refusal {
-  const chosen = chooseVictims(fleet, cluster, count);
-  return chosen.length === count ? chosen : denyCount(cluster, count, chosen.length);
-}
-
-function findWorkers(fleet: FleetReader, cluster: string, nodes: readonly string[]): readonly StoredWorker[] | Refusal {
-  const twice = nodes.find((node, nth) => nodes.indexOf(node) !== nth);
-  if (twice !== undefined) return denyTwice(twice);
-  const found: StoredWorker[] = [];
-  for (const node of nodes) {
-    const worker = fleet.get(WORKER, idOf(WORKER, `${cluster}.${node}`));
-    if (worker === undefined) return unknownWorker(cluster, node);
-    found.push(worker);
-  }
-  return found;
 }
 
 /** The operation that does the same with exactly these already. */
@@ -173,21 +136,6 @@ function findUnderWay(fleet: FleetReader, workers: readonly StoredWorker[], kind
 export function unknownCluster(name: string): Refusal {
   const message = `There is no cluster "${name}". List them with "muster clusters list".`;
   return { kind: 'not-found', code: 'unknown-cluster', message, facts: { cluster: name } };
-}
-
-function unknownWorker(cluster: string, node: string): Refusal {
-  const message = `Cluster "${cluster}" has no worker "${node}". List them with "muster workers list --cluster ${cluster}".`;
-  return { kind: 'not-found', code: 'unknown-worker', message, facts: { cluster, worker: node } };
-}
-
-export function denyTwice(worker: string): Refusal {
-  const message = `Worker "${worker}" is named more than once. Name each worker once.`;
-  return { kind: 'invalid', code: 'duplicate-worker', message, facts: { worker } };
-}
-
-function denyCount(cluster: string, count: number, free: number): Refusal {
-  const message = `Cluster "${cluster}" has ${free} workers that no other operation has in hand, and ${count} were asked for. Ask for fewer, or wait for the other operations.`;
-  return { kind: 'conflict', code: 'too-few-workers', message, facts: { cluster, count, free } };
 }
 
 function denyBusy({ id, doc }: StoredWorker): Refusal {

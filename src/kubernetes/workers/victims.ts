@@ -2,13 +2,20 @@
 // another operation has in hand are left out. Control-plane nodes are never workers.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
-import { WORKERS_BY_CLUSTER, type Worker } from '../model.ts';
+import { WORKERS_BY_CLUSTER, type Worker, type WorkerState } from '../model.ts';
 import { isBusy } from './busy.ts';
 import type { StoredWorker } from './transitions.ts';
 
+export interface VictimCount {
+  readonly cluster: string;
+  readonly count: number;
+  readonly states: readonly WorkerState[];
+}
+
 /** As many as there are, up to `count`. */
-export function chooseVictims(fleet: FleetReader, cluster: string, count: number): StoredWorker[] {
-  const free = [...fleet.find(WORKERS_BY_CLUSTER, cluster)].filter(({ doc }) => !isBusy(fleet, doc));
+export function chooseVictims(fleet: FleetReader, { cluster, count, states }: VictimCount): StoredWorker[] {
+  const workers = [...fleet.find(WORKERS_BY_CLUSTER, cluster)];
+  const free = workers.filter(({ doc }) => states.includes(doc.state) && !isBusy(fleet, doc));
   return free.toSorted((a, b) => compareVictims(fleet, a, b)).slice(0, count);
 }
 

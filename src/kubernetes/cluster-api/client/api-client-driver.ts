@@ -1,6 +1,5 @@
 // The API of a real cluster, through the official client. Only nodes, pods and evictions are required: whatever else the cluster does not have, or does not let
 // Muster see, is `unknown`.
-import type { V1Node } from '@kubernetes/client-node';
 import type {
   BootstrapToken,
   CallOptions,
@@ -15,6 +14,7 @@ import type {
   PodEviction,
 } from '../cluster-api.ts';
 import type { ClusterAccess } from './access.ts';
+import { readAnswer, readItems } from './answers.ts';
 import { BootstrapTokens } from './bootstrap-tokens-driver.ts';
 import { ClusterConnection } from './connection-driver.ts';
 import { evictionAnswerOf, type ApiStatus } from './errors.ts';
@@ -42,18 +42,17 @@ export class ApiClient implements ClusterApi {
   async listNodes(how: CallOptions): Promise<readonly ClusterNode[]> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
-    const nodes = await readPages<V1Node>(async (page) => {
+    return readPages(async (page) => {
       const list = await connection.attempt(how, (options) => core.listNode(page, options), isExpired);
-      return 'means' in list ? list.means : pageOf(list);
+      return 'means' in list ? list.means : pageOf(list, describeNode);
     });
-    return nodes.map(describeNode);
   }
 
   async readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const node = await connection.attempt(how, (options) => core.readNode({ name }, options), isMissing);
-    return 'means' in node ? undefined : describeNode(node);
+    return 'means' in node ? undefined : readAnswer(() => describeNode(node));
   }
 
   /** The UID in the change has the API refuse it for another Node of that name. */
@@ -63,7 +62,7 @@ export class ApiClient implements ClusterApi {
     const body = composeMarks(uid, marks);
     const send = (options: Parameters<typeof core.patchNode>[1]) => core.patchNode({ name, body }, options);
     const node = await connection.attempt(how, send, isMissingOrOther, MERGE_PATCH);
-    return 'means' in node ? undefined : describeNode(node);
+    return 'means' in node ? undefined : readAnswer(() => describeNode(node));
   }
 
   async deleteNode({ name, uid }: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
@@ -78,12 +77,11 @@ export class ApiClient implements ClusterApi {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const fieldSelector = `spec.nodeName=${node}`;
-    const listed = await readPages(async (page) => {
+    const pods = await readPages(async (page) => {
       const query = { ...page, fieldSelector };
       const list = await connection.attempt(how, (options) => core.listPodForAllNamespaces(query, options), isExpired);
-      return 'means' in list ? list.means : pageOf(list);
+      return 'means' in list ? list.means : pageOf(list, describePod);
     });
-    const pods = listed.map(describePod);
     const [found, budgets, localVolumes] = await Promise.all([
       this.readNode(node, how),
       readBudgets(connection, pods, how),
@@ -111,7 +109,8 @@ export class ApiClient implements ClusterApi {
     const connection = await this.#connect();
     const storage = connection.group(connection.client.StorageV1Api);
     const attached = await connection.attempt(how, (options) => storage.listVolumeAttachment({}, options), isNotShown);
-    return 'means' in attached ? 'unknown' : attached.items.filter(({ spec }) => spec.nodeName === node).length;
+    if ('means' in attached) return 'unknown';
+    return readAnswer(() => readItems(attached.items).filter(({ spec }) => spec.nodeName === node).length);
   }
 
   async createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void> {

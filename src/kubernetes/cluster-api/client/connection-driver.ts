@@ -1,11 +1,21 @@
 // A connection to the API of one cluster through the official client, which is loaded when the first cluster is used. Each call has a limit of its own, and ends with
 // its signal.
-import type { ApiType, Configuration, ConfigurationOptions, ObservableMiddleware } from '@kubernetes/client-node';
+import type {
+  ApiType,
+  Configuration,
+  ConfigurationOptions,
+  Observable,
+  ObservableMiddleware,
+  RequestContext,
+  ResponseContext,
+} from '@kubernetes/client-node';
 import type * as kubernetes from '@kubernetes/client-node';
-import type { CallOptions } from '../cluster-api.ts';
+import { ClusterUnreachable, type CallOptions } from '../cluster-api.ts';
 import type { SecretMask } from '../../../access/index.ts';
+import { malformedAnswer } from './answers.ts';
 import { maskOf, type ClusterAccess } from './access.ts';
 import { statusOf, toClusterError, type ApiStatus } from './errors.ts';
+import type { ClusterHttp } from './http-driver.ts';
 
 /** An API that is well answers in less; one that is not is asked again. */
 const CALL_MAX_MS = 15_000;
@@ -13,19 +23,30 @@ const CALL_MAX_MS = 15_000;
 type Client = typeof kubernetes;
 export type RequestOptions = ConfigurationOptions;
 
+interface LoadedClient {
+  readonly client: Client;
+  readonly http: ClusterHttp;
+}
+
 export class ClusterConnection {
   readonly client: Client;
   readonly #mask: SecretMask;
   readonly #config: InstanceType<Client['KubeConfig']>;
+  readonly #http: ClusterHttp;
 
-  private constructor(client: Client, access: ClusterAccess) {
+  private constructor({ client, http }: LoadedClient, access: ClusterAccess) {
     this.client = client;
     this.#mask = maskOf(access.credentials);
     this.#config = configOf(client, access);
+    this.#http = http;
   }
 
   static async open(access: ClusterAccess): Promise<ClusterConnection> {
-    return new ClusterConnection(await import('@kubernetes/client-node'), access);
+    const [client, { ClusterHttp }] = await Promise.all([
+      import('@kubernetes/client-node'),
+      import('./http-driver.ts'),
+    ]);
+    return new ClusterConnection({ client, http: new ClusterHttp(access) }, access);
   }
 
   /** One of the client's groups of requests. */
@@ -38,9 +59,12 @@ export class ClusterConnection {
     signal.throwIfAborted();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CALL_MAX_MS)]);
     try {
-      return await send(this.#optionsFor(limited, contentType));
+      const answer: unknown = await send(this.#optionsFor(limited, contentType));
+      if (typeof answer !== 'object' || answer === null) throw malformedAnswer();
+      return answer as T;
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof ClusterUnreachable) throw error;
       throw toClusterError(error, (text) => this.#mask.mask(text));
     }
   }
@@ -73,6 +97,14 @@ export class ClusterConnection {
     }
   }
 
+  #send(context: RequestContext): Observable<ResponseContext> {
+    const { Observable, ResponseContext } = this.client;
+    const answered = this.#http
+      .send(context)
+      .then(({ status, headers, body }) => new ResponseContext(status, headers, bodyOf(body)));
+    return new Observable(answered);
+  }
+
   #optionsFor(signal: AbortSignal, contentType: string | undefined): RequestOptions {
     const { Observable } = this.client;
     const toObservable = <T>(value: T) => new Observable(Promise.resolve(value));
@@ -84,8 +116,17 @@ export class ClusterConnection {
       },
       post: toObservable,
     };
-    return { middleware: [prepare], middlewareMergeStrategy: 'append' };
+    return {
+      middleware: [prepare],
+      middlewareMergeStrategy: 'append',
+      httpApi: { send: (context) => this.#send(context) },
+    };
   }
+}
+
+/** In the form in which the client takes an answer. */
+function bodyOf(text: string) {
+  return { text: async () => text, binary: async () => Buffer.from(text), stream: () => null };
 }
 
 const USER = 'muster';

@@ -1,5 +1,6 @@
 // What the errors of the client mean for the port. The client's own message says nothing, and its body is a text.
 import { ClusterRefused, ClusterUnreachable, type EvictionAnswer } from '../cluster-api.ts';
+import { readText } from './answers.ts';
 
 /** The part of a Status object that matters here. */
 export interface ApiStatus {
@@ -25,7 +26,7 @@ export function statusOf(error: unknown): ApiStatus | undefined {
   return {
     code,
     reason: typeof said['reason'] === 'string' ? said['reason'] : '',
-    message: typeof said['message'] === 'string' ? said['message'] : '',
+    message: readText(said['message'], MESSAGE_MAX) ?? '',
     causes: causesOf(said['details']),
     ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
   };
@@ -50,9 +51,16 @@ function parseBody(body: unknown): Readonly<Record<string, unknown>> {
 
 const PAGE_MAX = 200;
 
+/** It becomes a reason, an alarm and a line of the log. */
+const MESSAGE_MAX = 1000;
+
 function causesOf(details: unknown): ApiStatus['causes'] {
-  const causes = (details as { readonly causes?: unknown } | null | undefined)?.causes;
-  return Array.isArray(causes) ? (causes as ApiStatus['causes']) : [];
+  const causes: unknown = (details as { readonly causes?: unknown } | null | undefined)?.causes;
+  if (!Array.isArray(causes)) return [];
+  return causes.map((cause: { readonly reason?: unknown; readonly message?: unknown } | null) => {
+    const [reason, message] = [readText(cause?.reason, MESSAGE_MAX), readText(cause?.message, MESSAGE_MAX)];
+    return { ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) };
+  });
 }
 
 /** The API is there and cannot answer now, or somebody in between cannot reach it. */
@@ -61,19 +69,42 @@ const AWAY: readonly number[] = [429, 502, 503, 504];
 /** The error of the port; `mask` takes secrets out of what the peer said. */
 export function toClusterError(error: unknown, mask: (text: string) => string): Error {
   const status = statusOf(error);
-  if (status === undefined) return new ClusterUnreachable(mask(transportText(error)), { cause: undefined });
+  if (status === undefined)
+    return new ClusterUnreachable(mask(transportText(error)).slice(0, MESSAGE_MAX), {
+      isUntrusted: isAboutTrust(error),
+    });
   const text = mask(status.message === '' ? `status ${status.code}` : status.message);
   return AWAY.includes(status.code)
     ? new ClusterUnreachable(text)
     : new ClusterRefused(status.code, status.reason, text);
 }
 
-/** Of a failed fetch, its cause says what happened. */
+/** How Node names a chain of certificates that does not hold. */
+const TRUST_CODES: readonly unknown[] = [
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CERT_SIGNATURE_FAILURE',
+  'CERT_UNTRUSTED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+];
+
+function isAboutTrust(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  if ('code' in error && TRUST_CODES.includes(error.code)) return true;
+  return isAboutTrust(error instanceof AggregateError ? error.errors[0] : error.cause);
+}
+
+/** The innermost cause says what happened: of several addresses, the first. */
 function transportText(error: unknown): string {
   if (!(error instanceof Error)) return 'no answer';
   const { cause } = error;
-  if (cause instanceof AggregateError) return transportText(cause.errors[0]);
-  return cause instanceof Error ? cause.message : error.message;
+  if (error instanceof AggregateError) return transportText(error.errors[0]);
+  return cause instanceof Error ? transportText(cause) : error.message;
 }
 
 /** What an eviction that was not accepted means; undefined when it means what any other error does. */

@@ -3,6 +3,7 @@ import { createHash, X509Certificate } from 'node:crypto';
 import type { CallOptions, ClusterFacts, MissingPermission } from '../cluster-api.ts';
 import type { ClusterAccess } from './access.ts';
 import type { ClusterConnection } from './connection-driver.ts';
+import { readAnswer, readText } from './answers.ts';
 import { isNotShown } from './not-shown.ts';
 
 interface Permission extends MissingPermission {
@@ -30,7 +31,7 @@ const NEEDED: readonly Permission[] = [
       name: 'volumeattachments',
     },
   },
-  ...['create', 'delete'].map((verb) => ({
+  ...['create', 'update', 'delete'].map((verb) => ({
     ...{ verb, resource: 'secrets in kube-system', name: 'secrets', namespace: 'kube-system' },
   })),
 ];
@@ -57,7 +58,7 @@ export async function readClusterFacts(
 async function readVersion(connection: ClusterConnection, how: CallOptions): Promise<string | undefined> {
   const api = connection.group(connection.client.VersionApi);
   const info = await connection.attempt(how, (options) => api.getCode({}, options), isNotShown);
-  return 'means' in info ? undefined : info.gitVersion;
+  return 'means' in info ? undefined : readAnswer(() => readText(info.gitVersion, VERSION_MAX));
 }
 
 async function findMissingPermissions(
@@ -79,11 +80,14 @@ async function findMissingPermissions(
       isNotShown,
     );
     if ('means' in review) return 'unknown';
-    if (review.status?.allowed !== true) missing.push({ verb, resource });
+    if (!readAnswer(() => review.status?.allowed === true)) missing.push({ verb, resource });
   }
   return missing;
 }
 
+const VERSION_MAX = 100;
+/** A kubeconfig with one certificate. */
+const INFO_MAX = 100_000;
 const INFO = { namespace: 'kube-public', name: 'cluster-info' };
 
 /** As kubeadm publishes it: the server in the kubeconfig of `cluster-info`. */
@@ -91,7 +95,8 @@ async function readJoinEndpoint(connection: ClusterConnection, how: CallOptions)
   const core = connection.group(connection.client.CoreV1Api);
   const info = await connection.attempt(how, (options) => core.readNamespacedConfigMap(INFO, options), isNotShown);
   if ('means' in info) return undefined;
-  const server = /^\s*server:\s*(?<url>\S+)\s*$/m.exec(info.data?.['kubeconfig'] ?? '')?.groups?.['url'];
+  const said = readAnswer(() => readText(info.data?.['kubeconfig'], INFO_MAX)) ?? '';
+  const server = /^[ \t]*server:[ \t]*(?<url>[^ \t\r\n]{1,250})[ \t]*$/m.exec(said)?.groups?.['url'];
   return server === undefined ? undefined : URL.parse(server)?.host;
 }
 

@@ -1,5 +1,6 @@
 // What a kubelet says of itself, said in the place of simulated workers: its Node, that this is Ready, and a Lease that is renewed.
 import type { CallOptions, ClusterNode, NodeRegistration } from '../cluster-api.ts';
+import { readAnswer } from './answers.ts';
 import type { ClusterConnection } from './connection-driver.ts';
 import type { ApiStatus } from './errors.ts';
 import { describeNode } from './objects.ts';
@@ -39,7 +40,7 @@ export class KubeletStandIn {
       (options) => core.patchNodeStatus({ name, body: { status: { conditions } } }, options),
       MERGE_PATCH,
     );
-    return describeNode(status);
+    return readAnswer(() => describeNode(status));
   }
 
   async #renewLease(name: string, how: CallOptions): Promise<void> {

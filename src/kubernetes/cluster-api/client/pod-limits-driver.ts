@@ -2,6 +2,7 @@
 import type { V1PodDisruptionBudget } from '@kubernetes/client-node';
 import type { Budget, CallOptions, LocalVolume, Pod } from '../cluster-api.ts';
 import type { ClusterConnection } from './connection-driver.ts';
+import { readAnswer, readItems, readNameIfAny } from './answers.ts';
 import { isNotShown } from './not-shown.ts';
 import { describeBudget, isLocalVolume } from './objects.ts';
 
@@ -26,7 +27,7 @@ export async function readBudgets(
       async (options) => objects.listCustomObjectForAllNamespaces(wanted, options) as Promise<BudgetList>,
       isNotShown,
     );
-    if (!('means' in list)) return list.items.map(describeBudget);
+    if (!('means' in list)) return readAnswer(() => readItems(list.items).map(describeBudget));
   }
   return 'unknown';
 }
@@ -59,13 +60,13 @@ async function readVolumeOf(
     isNotShown,
   );
   if ('means' in claim) return 'unknown';
-  const volumeName = claim.spec?.volumeName;
-  if (volumeName === undefined || volumeName === '') return undefined;
+  const volumeName = readAnswer(() => readNameIfAny(claim.spec?.volumeName));
+  if (volumeName === '') return undefined;
   const volume = await connection.attempt(
     how,
     (options) => core.readPersistentVolume({ name: volumeName }, options),
     isNotShown,
   );
   if ('means' in volume) return 'unknown';
-  return isLocalVolume(volume) ? { namespace, claim: name, volume: volumeName } : undefined;
+  return readAnswer(() => isLocalVolume(volume)) ? { namespace, claim: name, volume: volumeName } : undefined;
 }
