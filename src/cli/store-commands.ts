@@ -173,7 +173,7 @@ function storeOf({ data, store }: StoreOption & { readonly data: string }): Stor
 }
 
 /** On standard error, once a second, and only of what takes long. */
-function progressOf(session: Session, verb: string): (done: number, all: number) => void {
+export function progressOf(session: Session, verb: string): (done: number, all: number) => void {
   const startedMs = session.nowMs();
   let shownMs = startedMs + PROGRESS_AFTER_MS - 1000;
   return (done, all) => {
