@@ -49,7 +49,7 @@ export interface StorePortOptions {
 export class StorePort implements Store {
   readonly #options: StorePortOptions;
   /** Requests on hanging connections: they arrive just before the next write. */
-  readonly #stuck: (() => void)[] = [];
+  readonly #stuck: (() => Promise<unknown>)[] = [];
 
   constructor(options: StorePortOptions) {
     this.#options = options;
@@ -176,7 +176,7 @@ export class StorePort implements Store {
           return this.#deliver(name, fate.requestMs, () => void serve());
         case 'served-before-next':
           reply.fail(fate.afterMs, unreachable('unknown'));
-          this.#stuck.push(() => void serve());
+          this.#stuck.push(serve);
       }
     });
   }
@@ -185,9 +185,16 @@ export class StorePort implements Store {
   #deliver(name: string, afterMs: number, serve: () => void): void {
     const { program, rng } = this.#options;
     program.scheduler.after(afterMs, `database gets ${name} of ${program.name}`, () => {
-      if (name === 'write') for (const late of this.#stuck.splice(0)) late();
-      if (program.alive || rng.chance(0.5)) serve();
+      const late = name === 'write' ? this.#stuck.splice(0) : [];
+      const isSent = program.alive || rng.chance(0.5);
+      void this.#serveInOrder(late, isSent ? serve : undefined);
     });
+  }
+
+  /** One after the other: what each has done is observed before the next one begins. */
+  async #serveInOrder(late: readonly (() => Promise<unknown>)[], serve: (() => void) | undefined): Promise<void> {
+    for (const one of late) await one();
+    serve?.();
   }
 
   async #serve<T>(serve: () => Promise<T>, reply: Reply<T>, replyMs: number): Promise<void> {
