@@ -25,6 +25,7 @@ export class ManagerProgram {
   #known: { readonly leaseEpoch: number; readonly digest: string } | undefined;
   /** The lease under which tasks were asked for last: their answer may come when there is another one. */
   #polledUnder: number | undefined;
+  #polledAtMs = 0;
 
   constructor(ports: ManagerPorts, options: ManagerOptions) {
     this.#ports = ports;
@@ -77,6 +78,7 @@ export class ManagerProgram {
   #composeQuery(isResumed: boolean) {
     const current = this.#tenure.current ?? { holder: this.#options.holder, leaseEpoch: 1 };
     this.#polledUnder = current.leaseEpoch;
+    this.#polledAtMs = this.#ports.clock.nowMs();
     const known = this.#known?.leaseEpoch === current.leaseEpoch ? this.#known : undefined;
     return { ...current, ...(isResumed && known !== undefined && { digest: known.digest }) };
   }
@@ -86,7 +88,7 @@ export class ManagerProgram {
     const { current } = this.#tenure;
     if (current === undefined || current.leaseEpoch !== this.#polledUnder) return 'not-taken';
     this.#known = { leaseEpoch: current.leaseEpoch, digest: answer.digest };
-    this.#runner.take(answer.tasks, current.leaseEpoch);
+    this.#runner.take(answer.tasks, { leaseEpoch: current.leaseEpoch, requestedAtMs: this.#polledAtMs });
     this.#isOffered = answer.offered > 0;
     if (this.#isOffered) this.#offered.notify();
     return 'taken';

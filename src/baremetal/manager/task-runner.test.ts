@@ -24,15 +24,26 @@ const task = (node: string, more: Partial<ManagerTask> = {}): ManagerTask => ({
   ...more,
 });
 
+/** As of a process that is halted: time passes, and no timer fires. */
+class HaltedClock extends VirtualClock {
+  haltedMs = 0;
+
+  override nowMs(): number {
+    return super.nowMs() + this.haltedMs;
+  }
+}
+
 class World implements MachineDriver {
   readonly name = 'simulated';
-  readonly clock = new VirtualClock();
+  readonly clock = new HaltedClock();
   readonly events: string[] = [];
   readonly runner: ManagerTaskRunner;
   renewals = 0;
   mostAtOnce = 0;
   answers: (Reply<AnswerResponse> | 'away')[] = [RECORDED];
   breaks = 0;
+  /** For how long the process is halted while it looks at a machine. */
+  haltsMs = 0;
   /** Of the lease, from each renewal on. */
   remainingMs = 60_000;
   leaseEpoch = 3;
@@ -67,7 +78,7 @@ class World implements MachineDriver {
 
   /** As the control plane lists them to a manager under its lease. */
   list(tasks: readonly ManagerTask[], leaseEpoch = this.leaseEpoch): void {
-    this.runner.take(tasks, leaseEpoch);
+    this.runner.take(tasks, { leaseEpoch, requestedAtMs: this.clock.nowMs() });
   }
 
   #endLease(): Reply<never> {
@@ -90,6 +101,7 @@ class World implements MachineDriver {
       this.breaks -= 1;
       throw new Error('the inventory does not answer');
     }
+    this.clock.haltedMs += this.haltsMs;
     return { power: 'off', state: 'empty' };
   }
 
@@ -135,6 +147,39 @@ describe('a task', () => {
       ...['begin n1 4', 'begin n2 4', 'abort n1 4', 'end n2 4'],
       'recorded op.n2:deploy:1 4 done',
     ]);
+  });
+
+  test('is not begun once its deadline has passed, and aborted when it passes; others go on', async () => {
+    const world = new World();
+    world.list([
+      task('n1', { remainingMs: WORK_MS / 2 }),
+      task('n2', { remainingMs: 10 * WORK_MS }),
+      task('n3', { remainingMs: 0 }),
+      // As of a deletion, which has none.
+      task('n4', { remainingMs: 100 * 365 * 24 * 3600 * 1000 }),
+    ]);
+    await world.clock.pass(20 * WORK_MS);
+    expect(world.events).toEqual([
+      ...['begin n1 4', 'begin n2 4', 'begin n4 4', 'abort n1 4'],
+      ...['end n2 4', 'recorded op.n2:deploy:1 4 done', 'end n4 4', 'recorded op.n4:deploy:1 4 done'],
+    ]);
+  });
+
+  test('is carried out until its deadline as it was listed last', async () => {
+    const world = new World();
+    world.list([task('n1', { remainingMs: WORK_MS / 2 })]);
+    await world.clock.pass(WORK_MS / 4);
+    world.list([task('n1', { remainingMs: 10 * WORK_MS })]);
+    await world.clock.pass(10 * WORK_MS);
+    expect(world.events).toEqual(DONE);
+  });
+
+  test('never: is begun after its deadline because a timer was late', async () => {
+    const world = new World();
+    world.haltsMs = 2 * WORK_MS;
+    world.list([task('n1', { remainingMs: WORK_MS })]);
+    await world.clock.pass(10 * WORK_MS);
+    expect(world.events).toEqual([]);
   });
 
   test('is begun anew, with a look, when the node was acquired anew meanwhile', async () => {

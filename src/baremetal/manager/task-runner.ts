@@ -15,10 +15,20 @@ const TASKS_AT_ONCE_MAX = 64;
 /** After a task that came to nothing: its machine, or what knows it, could not be asked. */
 const RETRY_MS = 1000;
 const NOT_LISTED = 'the task is listed no more';
+const OVERDUE = 'the deadline of the task has passed';
+/** Timers last no longer than some weeks; what is due later is looked at again. */
+const WAIT_MAX_MS = 3_600_000;
 
 interface RunningTask {
   readonly over: AbortController;
   readonly ended: Promise<void>;
+}
+
+interface ListedUnder {
+  /** Of the manager's lease when they were listed: under another one, others may have had the nodes meanwhile. */
+  readonly leaseEpoch: number;
+  /** When they were requested, by this process's own clock. */
+  readonly requestedAtMs: number;
 }
 
 interface TaskRunnerParts {
@@ -37,8 +47,9 @@ export class ManagerTaskRunner {
   /** Not before: they came to nothing a moment ago. */
   readonly #retryAtMs = new Map<string, number>();
   #listed: readonly ManagerTask[] = [];
-  /** The lease under which they were listed: under another one, others may have had the nodes meanwhile. */
   #listedUnder: number | undefined;
+  /** Until when each that is listed may be carried out. */
+  readonly #deadlineAtMs = new Map<string, number>();
 
   constructor(ports: ManagerPorts, options: ManagerOptions, parts: TaskRunnerParts) {
     this.#ports = ports;
@@ -50,16 +61,19 @@ export class ManagerTaskRunner {
     return this.#running.size === 0;
   }
 
-  /** The tasks as they are now, to a manager under this epoch of its lease. */
-  take(tasks: readonly ManagerTask[], leaseEpoch: number): void {
+  /** The tasks as they are now. */
+  take(tasks: readonly ManagerTask[], { leaseEpoch, requestedAtMs }: ListedUnder): void {
     this.#listed = tasks;
     this.#listedUnder = leaseEpoch;
     const keys = new Set(tasks.map(keyOf));
+    for (const task of tasks) this.#deadlineAtMs.set(keyOf(task), requestedAtMs + (task.remainingMs ?? Infinity));
     // Of a list that is cut off nothing is known of those behind its end.
     if (tasks.length < TASKS_MAX)
       for (const [key, { over }] of this.#running) if (!keys.has(key)) over.abort(NOT_LISTED);
     for (const known of [this.#answered, this.#retryAtMs])
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
+    for (const key of this.#deadlineAtMs.keys())
+      if (!keys.has(key) && !this.#running.has(key)) this.#deadlineAtMs.delete(key);
     this.#wakeSignal.notify();
   }
 
@@ -71,13 +85,27 @@ export class ManagerTaskRunner {
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     while (!signal.aborted) {
+      this.#endOverdue();
       this.#startDue(signal);
-      const nextMs = Math.min(...this.#retryAtMs.values());
-      const waitMs = nextMs - clock.nowMs();
-      if (Number.isFinite(waitMs)) await this.#wakeSignal.wait(signal, { clock, ms: Math.max(1, waitMs) });
-      else await this.#wakeSignal.wait(signal);
+      const deadlines = [...this.#running.keys()].map((key) => this.#deadlineOf(key));
+      const waitMs = Math.min(...this.#retryAtMs.values(), ...deadlines) - clock.nowMs();
+      if (!Number.isFinite(waitMs)) await this.#wakeSignal.wait(signal);
+      else await this.#wakeSignal.wait(signal, { clock, ms: Math.min(WAIT_MAX_MS, Math.max(1, waitMs)) });
     }
     await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+  }
+
+  #deadlineOf(key: string): number {
+    return this.#deadlineAtMs.get(key) ?? Infinity;
+  }
+
+  #isOverdue(key: string): boolean {
+    return this.#ports.clock.nowMs() >= this.#deadlineOf(key);
+  }
+
+  /** Whoever waits for it is told nothing more: its operation ends by the deadline, and a machine that is called no more is looked at by the next step. */
+  #endOverdue(): void {
+    for (const [key, { over }] of this.#running) if (this.#isOverdue(key)) over.abort(OVERDUE);
   }
 
   #startDue(signal: AbortSignal): void {
@@ -87,7 +115,7 @@ export class ManagerTaskRunner {
     for (const task of this.#listed) {
       const key = keyOf(task);
       if (this.#running.size >= TASKS_AT_ONCE_MAX) return;
-      if (this.#running.has(key) || this.#answered.has(key)) continue;
+      if (this.#running.has(key) || this.#answered.has(key) || this.#isOverdue(key)) continue;
       if ((this.#retryAtMs.get(key) ?? 0) > clock.nowMs()) continue;
       this.#retryAtMs.delete(key);
       const over = new AbortController();
@@ -102,7 +130,8 @@ export class ManagerTaskRunner {
   }
 
   async #perform(task: ManagerTask, signal: AbortSignal): Promise<void> {
-    const right: Right = { mayAct: () => this.#parts.tenure.mayAct(), signal };
+    const mayAct = (): boolean => this.#parts.tenure.mayAct() && !this.#isOverdue(keyOf(task));
+    const right: Right = { mayAct, signal };
     const result = await this.#carryOut(task, right);
     const isTaken = result !== undefined && !signal.aborted && (await this.#report(task, result, signal));
     if (isTaken) this.#answered.add(keyOf(task));

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { TOKEN } from '../../access/index.ts';
 import { idOf, put } from '../../fleet/index.ts';
+import { OPERATION } from '../../operations/index.ts';
 import { ManagedPlane } from './managed-plane-fixture.ts';
 import { startManager } from './test-manager-fixture.ts';
 
@@ -68,4 +69,34 @@ test.each([
   await plane.clock.until('it has ended', () => endedAtMs < Infinity);
   await poll;
   expect(endedAtMs - startMs).toBeLessThanOrEqual(afterMs + 100);
+});
+
+test('a task says how long it may take, from when the tasks were requested; one whose deadline was moved is listed again', async () => {
+  const plane = new ManagedPlane();
+  await plane.start('s1');
+  const manager = startManager(plane, 'm1');
+  await plane.clock.until('it may act', () => manager.program.mayAct);
+  const tenure = { holder: plane.manager('m1').holder, leaseEpoch: plane.manager('m1').leaseEpoch };
+  await plane.give('m1', ['n1'], { state: 'reserved' });
+  manager.kill();
+  const options = { closing: new AbortController().signal, hash: (text: string) => text };
+  const list = async (digest?: string) => {
+    const query = { ...tenure, ...(digest !== undefined && { digest }) };
+    const reply = await plane.holder.gateway.tasks('m1', query, options);
+    if (reply.kind !== 'answer' || reply.answer.kind !== 'tasks') throw new Error('there are no tasks');
+    return { digest: reply.answer.digest, remainingMs: reply.answer.tasks[0]?.remainingMs };
+  };
+  await plane.clock.pass(1000);
+  const first = list((await list()).digest);
+  await plane.clock.pass(3000);
+  const operation = await plane.work('n1');
+  await plane.clock.settle();
+  const { digest, remainingMs } = await first;
+  expect(remainingMs).toBe(10 ** 9 + 3000);
+  const stored = plane.fleet.get(OPERATION, idOf(OPERATION, operation));
+  const deadlineAtMs = plane.clock.nowMs() + 7000;
+  await plane.commit(put(OPERATION, idOf(OPERATION, operation), { ...stored!.doc, deadlineAtMs }));
+  const moved = list(digest);
+  await plane.clock.pass(1000);
+  expect(await moved).toMatchObject({ remainingMs: 7000 });
 });

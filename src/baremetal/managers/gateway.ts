@@ -35,7 +35,7 @@ import {
 import { denyUnlessTenured } from './right.ts';
 import { MANAGERS } from './settings.ts';
 import { givesAway, offerNodes, type Offer } from './share.ts';
-import { listTasks, managerOfItem } from './task-list.ts';
+import { listTasks, managerOfItem, toManagerTask } from './task-list.ts';
 
 export interface ManagerGatewayOptions {
   readonly journal: Journal;
@@ -206,8 +206,9 @@ export class ManagerGateway {
     },
   ): Promise<GatewayReply<TasksResponse>> {
     const { journal, clock, leases } = this.#options;
+    const requestedAtMs = clock.nowMs();
     const waitMs = Math.min(query.waitMs ?? TASKS_WAIT_MAX_MS, TASKS_WAIT_MAX_MS);
-    const untilMs = Math.min(clock.nowMs() + waitMs, tokenExpiryMs(journal.fleet, how.token));
+    const untilMs = Math.min(requestedAtMs + waitMs, tokenExpiryMs(journal.fleet, how.token));
     const apartMs = (this.#answeredAtMs.get(manager) ?? -TASKS_APART_MS) + TASKS_APART_MS - clock.nowMs();
     if (apartMs > 0) await clock.sleep(apartMs, how.closing);
     for (;;) {
@@ -215,7 +216,7 @@ export class ManagerGateway {
       if (fence === undefined) throw new NotHolder();
       const denied = denyUnlessTenured(fleet, { ...query, manager }, leases.isLive);
       if (denied !== undefined) return refuseCall(denied);
-      const found = this.#composeTasks(manager, how.hash);
+      const found = this.#composeTasks(manager, requestedAtMs, how.hash);
       if (found.digest !== query.digest) {
         this.#answeredAtMs.set(manager, clock.nowMs());
         return { kind: 'answer', answer: found };
@@ -229,7 +230,11 @@ export class ManagerGateway {
     }
   }
 
-  #composeTasks(manager: string, hash: (text: string) => string): Extract<TasksResponse, { kind: 'tasks' }> {
+  #composeTasks(
+    manager: string,
+    requestedAtMs: number,
+    hash: (text: string) => string,
+  ): Extract<TasksResponse, { kind: 'tasks' }> {
     const { journal, kinds, clock } = this.#options;
     const { fleet } = journal;
     const tasks = listTasks(fleet, kinds, manager);
@@ -238,7 +243,7 @@ export class ManagerGateway {
     return {
       kind: 'tasks',
       digest: hash(JSON.stringify({ tasks, offer: nameOffer(fleet, offer) })),
-      tasks,
+      tasks: tasks.map((task) => toManagerTask(task, requestedAtMs)),
       offered: offer.count,
     };
   }

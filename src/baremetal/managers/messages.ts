@@ -84,6 +84,9 @@ const MANAGER_TASK = Type.Object({
   instance: Type.Optional(Type.String()),
   inventory: Type.Optional(Type.Enum(INVENTORY_NAMES)),
   args: Type.Record(Type.String(), Type.Unknown()),
+  remainingMs: Type.Optional(
+    Type.Integer({ description: 'until the deadline of its operation, from when the tasks were requested' }),
+  ),
 });
 
 export interface ManagerTask extends Task {
@@ -91,6 +94,8 @@ export interface ManagerTask extends Task {
   readonly nodeEpoch?: number;
   readonly instance?: string;
   readonly inventory?: InventoryName;
+  /** Until the deadline of its operation, from when the tasks were requested. */
+  readonly remainingMs?: number;
 }
 
 export const TASKS_RESPONSE = Type.Object({

@@ -1,7 +1,7 @@
 // The tasks of a manager now, each with the node that it is about: found through the node, or by the assignee of an item that has none yet. A
 // manager is given no task of a node that it has not acquired under its present lease.
 import { idOf, type FleetReader, type Stored } from '../../fleet/index.ts';
-import { ITEM, taskId, taskOf, type OperationKind, type StoredItem } from '../../operations/index.ts';
+import { ITEM, operationOf, taskId, taskOf, type OperationKind, type StoredItem } from '../../operations/index.ts';
 import { MANAGER, type Manager, type Node } from '../model.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
 import { TASKS_MAX, type ManagerTask } from './messages.ts';
@@ -9,9 +9,14 @@ import { findNodeOf, hasTaker } from './share.ts';
 
 type Kinds = ReadonlyMap<string, OperationKind>;
 
-export function listTasks(fleet: FleetReader, kinds: Kinds, name: string): ManagerTask[] {
+/** As the control plane knows it: until when it may be carried out, by the clock of the server that decides. */
+export interface ListedTask extends ManagerTask {
+  readonly deadlineAtMs: number;
+}
+
+export function listTasks(fleet: FleetReader, kinds: Kinds, name: string): ListedTask[] {
   const manager = fleet.get(MANAGER, idOf(MANAGER, name));
-  const tasks: ManagerTask[] = [];
+  const tasks: ListedTask[] = [];
   if (manager === undefined) return tasks;
   const beginsUntilMs = lastBegin(fleet, manager.doc);
   for (const id of fleet.projection(MANAGER_TASKS).itemsOf(name)) {
@@ -34,14 +39,20 @@ function taskFor(
   kinds: Kinds,
   item: StoredItem,
   { id: name, doc: { leaseEpoch } }: Stored<'manager', Manager>,
-): ManagerTask | undefined {
+): ListedTask | undefined {
   const node = findNodeOf(fleet, item.doc.target);
   const isManaged = node?.doc.manager !== undefined;
   if (isManaged && (node.doc.manager !== name || node.doc.managerEpoch !== leaseEpoch)) return undefined;
   const task = taskOf(fleet, kinds, item);
   if (task === undefined) return undefined;
-  const named = { id: taskId(item), kind: task.kind, args: task.args };
+  const { deadlineAtMs } = operationOf(fleet, item).doc;
+  const named = { id: taskId(item), kind: task.kind, args: task.args, deadlineAtMs };
   return isManaged ? { ...named, ...nodeFacts(node.id, node.doc) } : named;
+}
+
+/** For its manager, whose clock is another: how long it may take from when it was requested. */
+export function toManagerTask({ deadlineAtMs, ...task }: ListedTask, requestedAtMs: number): ManagerTask {
+  return { ...task, remainingMs: Math.max(0, deadlineAtMs - requestedAtMs) };
 }
 
 function nodeFacts(
