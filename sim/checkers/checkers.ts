@@ -21,7 +21,7 @@ import { downOnlyIfSilent, upOnlyIfHeartbeat } from './liveness.ts';
 import { addressUsedOnce, copiesAccounted, machinesNotOversold, runsOnce } from './machines.ts';
 import { commitRateBounded, failuresBackedOff } from './commit-rate.ts';
 import { waitsForOwnServiceOnly } from './readiness.ts';
-import { callsApart, callsEntitled, callsForOwnInstance, deployedOnce } from './nodes/calls.ts';
+import { callsApart, callsAwaited, callsEntitled, callsForOwnInstance, deployedOnce } from './nodes/calls.ts';
 import {
   bucketsAddUp,
   freeMachineIsEmpty,
@@ -76,6 +76,7 @@ export const CHECKERS: readonly Checker[] = [
   notFromForwardingSwitch,
   takenOverAfterLease,
   oneRightPerEpoch,
+  callsAwaited,
   callsEntitled,
   callsApart,
   callsForOwnInstance,

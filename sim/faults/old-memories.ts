@@ -3,16 +3,12 @@
 import { MANAGER, NODE, type Manager, type Node } from '../../src/baremetal/index.ts';
 import { managerLease } from '../../src/baremetal/model.ts';
 import type { MachineCall } from '../../src/baremetal/drivers/inventory.ts';
-import { SIMULATED_INVENTORY } from '../../src/baremetal/drivers/simulated/settings.ts';
-import { idOf, valueOf } from '../../src/fleet/index.ts';
+import { idOf } from '../../src/fleet/index.ts';
+import { areMachinesBlind } from '../world/managers/inventory-port.ts';
 import type { SimManager } from '../world/managers/manager.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 import { pickProcess } from './managers.ts';
-
-function areMachinesBlind({ truth }: World): boolean {
-  return !valueOf(truth, SIMULATED_INVENTORY).checksEpochs;
-}
 
 /** As of a machine that was suspended: the clock of the process stood still, and it takes its lease for live when it wakes. */
 export const managerSuspended: Fault = {
@@ -49,13 +45,20 @@ export const managerActsFromMemory: Fault = {
   },
 };
 
-/** A call that its manager has no right to, now or ever again: an epoch does not come back, nor does a lease that has run out. */
+/**
+ * A call that its manager has no right to, now or ever again: an epoch does not come back, nor does a lease that has run out. Or, under a right that lasts,
+ * one that was made before: what it was made for may be over.
+ */
 function recall(world: World, { name, memory }: SimManager): MachineCall | undefined {
-  const call = world.rng.pick(memory);
+  const made = world.rng.pick(memory);
+  // Without the task that it was made for: whether that is over would else tell as much as the right does.
+  const { task: _, ...args } = made.args;
+  const call = { ...made, args };
   const node = world.truth.get(NODE, idOf(NODE, call.node))?.doc;
   const { manager = name, instance } = node ?? {};
   if (node === undefined || instance === undefined || node.epoch > call.nodeEpoch)
     return world.rng.chance(0.5) || instance === undefined ? asItWas(call, node) : { ...call, manager, instance };
+  if (world.rng.chance(0.4)) return made;
   switch (world.rng.below(3)) {
     case 0:
       return { ...call, manager, nodeEpoch: node.epoch, instance: `not-${instance}` };

@@ -185,7 +185,7 @@ export const absentTakenForGone: Mutant = {
   name: 'absent-taken-for-gone',
   bug: 'a node that a list did not show is deleted, although the list broke off',
   scenario: BAREMETAL,
-  likely: 4,
+  likely: 2,
   caughtBy: [removedByWord.name],
   plant: (parts) =>
     withControllers(parts, 'baremetal', (runtime) => ({

@@ -8,7 +8,7 @@ import { NODE } from '../../src/baremetal/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import type { Reply } from '../../src/link/index.ts';
 import type { LeaseResponse } from '../../src/baremetal/managers/messages.ts';
-import { callsApart, callsEntitled, callsForOwnInstance, deployedOnce } from '../checkers/nodes/calls.ts';
+import { callsApart, callsAwaited, callsEntitled, callsForOwnInstance, deployedOnce } from '../checkers/nodes/calls.ts';
 import { freeMachineIsEmpty } from '../checkers/nodes/documents.ts';
 import { takenOverAfterLease } from '../checkers/nodes/tenures.ts';
 import { leaseExclusive } from '../checkers/lease.ts';
@@ -36,7 +36,7 @@ export const lapsedLeaseCounts: Mutant = {
   name: 'lapsed-lease-counts',
   bug: 'a manager may act until it is declared lost, however long its lease has been over',
   scenario: BAREMETAL,
-  likely: 5,
+  likely: 19,
   caughtBy: [callsEntitled.name],
   plant: (parts) =>
     withBaremetal(parts, ({ denyUnlessManages }) => ({
@@ -65,6 +65,7 @@ export const epochNotCompared: Mutant = {
   name: 'node-epoch-not-compared',
   bug: 'the control plane does not ask under which epoch a call was made: machines do',
   scenario: BAREMETAL,
+  likely: 14,
   caughtBy: [callsEntitled.name, callsApart.name],
   plant: (parts) =>
     withBaremetal(parts, ({ denyUnlessManages }) => ({
@@ -73,12 +74,21 @@ export const epochNotCompared: Mutant = {
     })),
 };
 
+export const lateCallObeyed: Mutant = {
+  name: 'late-call-obeyed',
+  bug: 'a call that comes when its work is long over is carried out, since its manager has the right still',
+  scenario: BAREMETAL,
+  likely: 16,
+  caughtBy: [callsAwaited.name, freeMachineIsEmpty.name, deployedOnce.name, AT_REST],
+  plant: (parts) => withBaremetal(parts, () => ({ denyUnlessAwaited: () => undefined })),
+};
+
 /** Where machines compare epochs they refuse it; where they do not, nothing else stands between it and the next manager. */
 export const managerTrustsItsLease: Mutant = {
   name: 'manager-trusts-its-lease',
   bug: 'a manager takes its lease to last long after it was asked for: awake after a pause it goes on with what it was doing',
   scenario: BAREMETAL,
-  likely: 9,
+  likely: 23,
   caughtBy: [callsEntitled.name, callsApart.name],
   plant: (parts) => ({
     ...parts,

@@ -12,6 +12,7 @@ import {
 import {
   cleaningSkipped,
   deployRepeated,
+  lateCallObeyed,
   offerNotAnnounced,
   epochNotCompared,
   instanceNotCompared,
@@ -183,6 +184,7 @@ export const BAREMETAL_MUTANTS: readonly Mutant[] = [
   takenOverTooEarly,
   cleaningSkipped,
   deployRepeated,
+  lateCallObeyed,
   offerNotAnnounced,
   bucketsFollowStates,
   fallbackWidens,

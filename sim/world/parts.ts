@@ -10,6 +10,7 @@ import { SimulatedInventory } from '../../src/baremetal/drivers/simulated/invent
 import { actOnMachine } from '../../src/baremetal/drivers/simulated/act.ts';
 import type { ManagerOptions, ManagerPorts } from '../../src/baremetal/manager/ports.ts';
 import { ManagerProgram } from '../../src/baremetal/manager/program.ts';
+import { denyUnlessAwaited } from '../../src/baremetal/managers/awaited-call.ts';
 import { denyUnlessManages } from '../../src/baremetal/managers/right.ts';
 import { reserveNode } from '../../src/baremetal/reservations/reserve.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
@@ -60,6 +61,7 @@ export interface BaremetalParts {
   readonly reserveNode: typeof reserveNode;
   readonly actOnMachine: typeof actOnMachine;
   readonly denyUnlessManages: typeof denyUnlessManages;
+  readonly denyUnlessAwaited: typeof denyUnlessAwaited;
 }
 
 /** For drivers of workloads: the incarnation that they belong to, and its world. */
@@ -131,5 +133,5 @@ export const productionParts: SimParts = {
   ],
   agent: (ports, options) => new Agent(ports, options),
   manager: (ports, options) => new ManagerProgram(ports, options),
-  baremetal: { reserveNode, actOnMachine, denyUnlessManages },
+  baremetal: { reserveNode, actOnMachine, denyUnlessManages, denyUnlessAwaited },
 };

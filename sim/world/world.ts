@@ -54,6 +54,8 @@ export class World implements StoreObserver {
   inventory: InventoryPath | undefined;
   /** When the decision on a call to a machine was made, by the id of its note. */
   readonly machineCallsAtMs = new Map<string, number>();
+  /** The tasks that they were sent for. */
+  readonly machineCallTasks = new Map<string, string>();
   readonly heartbeats = new HeartbeatLog();
   readonly network: SimNetwork;
   /** All requests and their answers. */

@@ -29,6 +29,7 @@ import { INVENTORY, type InventoryNote } from './inventories/model.ts';
 import { INVENTORY_REPRESENTATION, inventoryRoutes } from './inventories/routes.ts';
 import { inventorySentences } from './inventories/sentences.ts';
 import { INVENTORY_REFRESH } from './inventories/settings.ts';
+import { denyUnlessAwaited } from './managers/awaited-call.ts';
 import { ManagersController } from './managers/controller.ts';
 import { managerDrainKind } from './managers/drain.ts';
 import { managerEvacuator } from './managers/evacuator.ts';
@@ -175,13 +176,17 @@ export const baremetalModule: Module = {
   }),
   routes: (runtime) => {
     const { isLive: isLeaseLive } = runtime.get(MANAGER_LEASES);
+    const { operationKinds } = runtime.composition;
     return [
       ...nodeRoutes,
       capacityRoute,
       ...inventoryRoutes,
       ...reservationRoutes({ claimModeOf: runtime.get(CLAIM_MODES).modeOf, isLeaseLive }),
       ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
-      ...simulatedInventoryRoutes((fleet, call) => denyUnlessManages(fleet, { ...call, isLeaseLive })),
+      ...simulatedInventoryRoutes(
+        (fleet, call) =>
+          denyUnlessManages(fleet, { ...call, isLeaseLive }) ?? denyUnlessAwaited(fleet, operationKinds, call),
+      ),
     ];
   },
 };

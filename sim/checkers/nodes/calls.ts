@@ -8,6 +8,8 @@ import {
   type Machine,
   type MachineCallNote,
 } from '../../../src/baremetal/drivers/simulated/model.ts';
+import { isOpen, ITEM, itemOfTask, taskId } from '../../../src/operations/index.ts';
+import { areMachinesBlind } from '../../world/managers/inventory-port.ts';
 import type { World } from '../../world/world.ts';
 import type { Checker } from '../checker.ts';
 import { latestNowMs } from './documents.ts';
@@ -107,6 +109,22 @@ function machineBefore(world: World, truth: Fleet, applied: readonly AppliedChan
   const empty: Machine = { epoch: 0, state: 'empty', power: 'off', ports: [] };
   return settleMachine((doc as Machine | undefined) ?? empty, latestNowMs(world));
 }
+
+/** A call that comes late comes from whoever has the right: what it was sent for is over. Nothing keeps it from a machine that compares nothing. */
+export const callsAwaited: Checker = {
+  name: 'never: a call has an effect on a machine once nothing waits for its task any more',
+  watch: (world, violated) => ({
+    onApplied: (truth, applied) => {
+      for (const call of callsIn(applied)) {
+        const task = world.machineCallTasks.get(call.id);
+        if (task === undefined || call.note.result !== 'applied' || areMachinesBlind({ truth })) continue;
+        const item = truth.get(ITEM, itemOfTask(task));
+        if (item === undefined || !isOpen(item.doc) || taskId(item) !== task)
+          violated(`${textOf(call)} for task ${task}, which is over`);
+      }
+    },
+  }),
+};
 
 /** Whoever goes on with a build finds what was deployed. Only a cleaning makes room for another deploy. */
 export const deployedOnce: Checker = {

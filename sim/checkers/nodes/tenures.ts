@@ -1,6 +1,7 @@
 // Who may act on a node, over time: epochs only grow and each stands for one right, and nobody is taken for lost, or loses a node, while the store's lease lasts.
 import { idOf, type AppliedChange, type Fleet } from '../../../src/fleet/index.ts';
 import { MANAGER, NODE, type Manager, type Node } from '../../../src/baremetal/index.ts';
+import { OPERATION } from '../../../src/operations/index.ts';
 import type { Checker } from '../checker.ts';
 import { LeaseBook } from './lease-book.ts';
 
@@ -70,6 +71,11 @@ export const takenOverAfterLease: Checker = {
   },
 };
 
+/** Somebody has requested that nodes move to make shares even. */
+function isRebalanced(truth: Fleet): boolean {
+  return [...truth.all(OPERATION)].some(({ doc }) => doc.kind === 'manager-rebalance' && doc.state === 'running');
+}
+
 interface Transfer extends Pick<NodeChange, 'before' | 'after'> {
   readonly truth: Fleet;
   readonly leftMs: (manager: string, epoch: number) => number;
@@ -85,7 +91,7 @@ function wrongTransfer({ before, after, truth, leftMs }: Transfer): string | und
   if (before?.manager === undefined || before.managerEpoch === undefined) return undefined;
   const former = truth.get(MANAGER, idOf(MANAGER, before.manager))?.doc;
   const ms = leftMs(before.manager, before.managerEpoch);
-  const isGiven = former?.draining !== undefined || former?.state === 'stopped';
+  const isGiven = former?.draining !== undefined || former?.state === 'stopped' || isRebalanced(truth);
   return ms > 0 && !isGiven
     ? `${after.manager} takes it from ${before.manager}, whose lease lasts for ${ms} ms more`
     : undefined;

@@ -3,6 +3,7 @@ import { armFault, type ArmFault } from '../../../src/baremetal/drivers/simulate
 import { MANAGER, NODE, RESERVATION } from '../../../src/baremetal/index.ts';
 import { forgetManager } from '../../../src/baremetal/managers/decide.ts';
 import { drainManager, undrainManager } from '../../../src/baremetal/managers/drain.ts';
+import { rebalanceManagers } from '../../../src/baremetal/managers/rebalance.ts';
 import { pauseManager, resumeManager } from '../../../src/baremetal/managers/pause.ts';
 import { deleteNode, enterMaintenance, leaveMaintenance } from '../../../src/baremetal/nodes/decide.ts';
 import { enrolNode } from '../../../src/baremetal/nodes/enrol.ts';
@@ -85,6 +86,7 @@ export class BaremetalActions {
     return this.#draw(by, [
       { weight: 10, make: (tag) => this.#drain(tag) },
       { weight: 12, make: (tag) => this.#undrain(tag) },
+      { weight: 6, make: (tag) => this.#rebalance(tag) },
       { weight: 5, make: (tag) => this.#pause(tag) },
       { weight: 6, make: (tag) => this.#resume(tag) },
       { weight: 4, make: (tag) => this.#forget(tag) },
@@ -205,6 +207,13 @@ export class BaremetalActions {
     const manager = this.#manager();
     return this.#operation(by, (fleet, command) => {
       const decision = drainManager(fleet, { manager, ...command });
+      return decision.kind === 'refuse' ? decision : { ...decision, answer: { operation: decision.answer } };
+    });
+  }
+
+  #rebalance(by: string): Command<unknown> {
+    return this.#operation(by, (fleet, command) => {
+      const decision = rebalanceManagers(fleet, command);
       return decision.kind === 'refuse' ? decision : { ...decision, answer: { operation: decision.answer } };
     });
   }

@@ -19,6 +19,11 @@ export class InventoryPath {
   }
 }
 
+/** Machines that compare no epochs take whatever reaches them. */
+export function areMachinesBlind({ truth }: Pick<World, 'truth'>): boolean {
+  return !valueOf(truth, SIMULATED_INVENTORY).checksEpochs;
+}
+
 /** What it does otherwise; everything else goes to the inventory itself. */
 export function withMethods(inventory: Inventory, methods: Partial<Inventory>): Inventory {
   return new Proxy(inventory, {
@@ -94,7 +99,7 @@ class InventoryCalls {
   /** One that compares no epochs takes what arrives late for new: nothing protects it, so that no call is late there. */
   #draw({ path, rng }: InventoryPath): CallFate {
     const fate = path.draw(rng);
-    if (valueOf(this.#world.truth, SIMULATED_INVENTORY).checksEpochs) return fate;
+    if (!areMachinesBlind(this.#world)) return fate;
     if (fate.kind === 'repeated') return { ...fate, againMs: fate.requestMs };
     return fate.kind === 'served-late' ? { kind: 'request-lost', afterMs: fate.afterMs } : fate;
   }

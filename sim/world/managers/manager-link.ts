@@ -11,6 +11,7 @@ import type { Link } from '../link.ts';
 import { sha256 } from '../parts.ts';
 import type { Incarnation, Server } from '../server.ts';
 import type { World } from '../world.ts';
+import { areMachinesBlind } from './inventory-port.ts';
 import {
   actFor,
   callerOf,
@@ -38,8 +39,8 @@ interface CallPlan<A> {
   readonly signal?: AbortSignal;
   /** At the server that decides; else at the one that is called. */
   readonly atHolder: boolean;
-  /** Carried out by whoever gets it last: one that comes again later would undo what was asked for since, under the same right. */
-  readonly isMachineCall?: true;
+  /** One that comes again later would undo what was requested since: nothing keeps it from a machine that compares no epochs. */
+  readonly isToBlindMachine?: boolean;
   readonly serve: Serve<A>;
 }
 
@@ -62,7 +63,7 @@ export class SimManagerCalls {
   /** Rejects with `LinkDown` when nothing usable came back. */
   call<A>({ server: url }: Session, plan: CallPlan<A>): Promise<Reply<A>> {
     const { world, program, link } = this.#path;
-    const { name, timeoutMs = TIMEOUT_MS, signal, atHolder, isMachineCall, serve } = plan;
+    const { name, timeoutMs = TIMEOUT_MS, signal, atHolder, isToBlindMachine, serve } = plan;
     return program.call('link', `${name} ${url}`, (reply) => {
       const patience = reply.fail(timeoutMs, new LinkDown('no answer'));
       const end = (answer: () => void): void => {
@@ -77,7 +78,7 @@ export class SimManagerCalls {
         label: `${name} of ${program.name}`,
         to: link.route(serverAt(world, url)),
         repeatable: true,
-        ...(isMachineCall !== true && { mayBeLate: true }),
+        mayBeLate: isToBlindMachine !== true,
         serve: (life: Incarnation) => serveCall(life, (at) => (atHolder ? this.#passOn(at, name, serve) : serve(at))),
       };
       link.send(message, (said) =>
@@ -170,8 +171,9 @@ export function simManagerLink(calls: SimManagerCalls, world: World): ManagerLin
 
 export function actPlan(world: World, call: MachineCall): CallPlan<MachineReply> {
   const { nowMs: sentAtMs } = world.scheduler;
+  const isToBlindMachine = areMachinesBlind(world);
   return {
-    ...{ name: call.action, atHolder: true, timeoutMs: MACHINE_TIMEOUT_MS, isMachineCall: true },
+    ...{ name: call.action, atHolder: true, timeoutMs: MACHINE_TIMEOUT_MS, isToBlindMachine },
     serve: (life) => actFor(world, life, { ...call, sentAtMs }),
   };
 }

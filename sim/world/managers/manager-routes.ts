@@ -84,7 +84,8 @@ export async function actFor(
   life: Incarnation,
   call: MachineCall & { readonly sentAtMs: number },
 ): Promise<Served<MachineReply>> {
-  const { actOnMachine, denyUnlessManages } = world.parts.baremetal;
+  const { actOnMachine, denyUnlessAwaited, denyUnlessManages } = world.parts.baremetal;
+  const { operationKinds } = life.runtime.composition;
   const { isLive: isLeaseLive } = life.runtime.get(MANAGER_LEASES);
   const command = { call, note: life.ids.next('call'), nowMs: life.clock.nowMs() };
   const outcome = await life.journal.submit<ActAnswer>({
@@ -96,7 +97,14 @@ export async function actFor(
       const isBlind = !valueOf(fleet, SIMULATED_INVENTORY).checksEpochs;
       if (isBlind && nowMs - call.sentAtMs > STOP_EARLY_MS) return accept([], { kind: 'lost' });
       world.machineCallsAtMs.set(command.note, nowMs);
-      return actOnMachine(fleet, command, (at, claimed) => denyUnlessManages(at, { ...claimed, isLeaseLive }));
+      const { task } = call.args;
+      if (typeof task === 'string') world.machineCallTasks.set(command.note, task);
+      return actOnMachine(
+        fleet,
+        command,
+        (at, claimed) =>
+          denyUnlessManages(at, { ...claimed, isLeaseLive }) ?? denyUnlessAwaited(at, operationKinds, call),
+      );
     },
   });
   return fromOutcome(outcome, (answer): Served<MachineReply> => {

@@ -8,6 +8,7 @@ import { MACHINE_NOT_OURS, type MachineAction } from '../drivers/inventory.ts';
 import { isDone } from '../manager/machine-task.ts';
 import { acquireNodes } from '../managers/acquire.ts';
 import { decideAnswer } from '../managers/answer.ts';
+import { denyUnlessAwaited } from '../managers/awaited-call.ts';
 import type { ManagerTask } from '../managers/messages.ts';
 import { denyUnlessManages } from '../managers/right.ts';
 import { listTasks } from '../managers/task-list.ts';
@@ -110,7 +111,8 @@ export class WorkingManagers {
     const call = { node, nodeEpoch, instance, action, manager: name, args: { ...args, task: id } };
     const command = { call, note: `call-${String((this.#notes += 1)).padStart(6, '0')}`, nowMs };
     const deny = (fleet: FleetReader): Refusal | undefined =>
-      denyUnlessManages(fleet, { ...call, isLeaseLive: () => this.running.has(name) });
+      denyUnlessManages(fleet, { ...call, isLeaseLive: () => this.running.has(name) }) ??
+      denyUnlessAwaited(fleet, this.#kinds, call);
     const outcome = await journal.submit({ by: name, decide: (fleet) => actOnMachine(fleet, command, deny) });
     if (outcome.kind !== 'accepted' || outcome.answer.kind !== 'outcome') return undefined;
     const made = outcome.answer.outcome;

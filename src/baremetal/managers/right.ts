@@ -87,7 +87,7 @@ export function isUnderLease(
   return doc !== undefined && isOnDuty(doc) && doc.leaseEpoch === leaseEpoch && isLeaseLive(manager, leaseEpoch);
 }
 
-function refuseFenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
+export function refuseFenced(why: string, what: string, facts: Readonly<Record<string, unknown>>): Refusal {
   mark(`manager-fenced-${why}`);
   const message = `${what} Nothing was done. Read the manager's tasks again and carry out only those.`;
   return { kind: 'conflict', code: 'fenced', message, facts };

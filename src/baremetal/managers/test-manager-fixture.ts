@@ -8,6 +8,7 @@ import { SimulatedMachines } from '../drivers/simulated/machine-driver.ts';
 import { PauseGate, pausableClock, pausableLink, pausableMachineLink } from '../manager/pause-gate.ts';
 import type { ManagerLink } from '../manager/ports.ts';
 import { ManagerProgram } from '../manager/program.ts';
+import { denyUnlessAwaited } from './awaited-call.ts';
 import type { GatewayReply, ManagerCommand, ManagerGateway } from './gateway.ts';
 import { SILENT, type ManagedPlane, type PlaneServer } from './managed-plane-fixture.ts';
 import { denyUnlessManages } from './right.ts';
@@ -156,8 +157,8 @@ export class TestManager {
         if (this.#isCut || !plane.hasHolder) return { kind: 'away' };
         const isLeaseLive = plane.holder.leases.isLive;
         const command = { call, note: plane.id('call'), nowMs: plane.clock.nowMs() };
-        const deny: Parameters<typeof actOnMachine>[2] = (fleet, { manager, node: id, nodeEpoch, instance }) =>
-          denyUnlessManages(fleet, { manager, node: id, nodeEpoch, instance, isLeaseLive });
+        const deny: Parameters<typeof actOnMachine>[2] = (fleet) =>
+          denyUnlessManages(fleet, { ...call, isLeaseLive }) ?? denyUnlessAwaited(fleet, plane.kinds, call);
         const said = await plane.submit((fleet) => actOnMachine(fleet, command, deny));
         if (said.kind === 'lost') return { kind: 'away' };
         if (said.kind === 'outcome') return said;
