@@ -31,7 +31,11 @@ describe('a build', () => {
     const image = { image: 'debian', imageProperties: { architecture: 'x86_64' } };
     const operation = await world.create({ flavor: 'gpu', place, ...image });
     const { args, ...task } = world.task('m1', 'reserve');
-    expect(task).toEqual({ id: `${operation}.db:reserve:1`, kind: 'reserve', deadlineAtMs: expect.any(Number) });
+    expect(task).toEqual({
+      id: `${operation}.db:reserve:1`,
+      kind: 'reserve',
+      deadlineAtMs: expect.any(Number) as number,
+    });
     expect(args['request']).toEqual({
       instance_uuid: 'db',
       build: `${operation}.db`,
