@@ -31,11 +31,7 @@ describe('a build', () => {
     const image = { image: 'debian', imageProperties: { architecture: 'x86_64' } };
     const operation = await world.create({ flavor: 'gpu', place, ...image });
     const { args, ...task } = world.task('m1', 'reserve');
-    expect(task).toEqual({
-      id: `${operation}.db:reserve:1`,
-      kind: 'reserve',
-      deadlineAtMs: expect.any(Number) as number,
-    });
+    expect(task).toMatchObject({ id: `${operation}.db:reserve:1`, kind: 'reserve' });
     expect(args['request']).toEqual({
       instance_uuid: 'db',
       build: `${operation}.db`,
