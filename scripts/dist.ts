@@ -11,7 +11,7 @@ import { placeOf } from './lint/place.ts';
 const ROOT = resolve(import.meta.dirname, '..');
 
 /** Copied as they are. The dashboard and the guides are there once they are written. */
-const AS_IS = ['bin', 'README.md', 'LICENSE', 'CHANGELOG.md', 'web'];
+const AS_IS = ['bin', 'examples/kubernetes/worker.sh', 'README.md', 'LICENSE', 'CHANGELOG.md', 'web'];
 
 function sourceFiles(): string[] {
   return readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })

@@ -30,7 +30,13 @@ const REQUIREMENTS: readonly Requirement[] = [
     ensure: 'ensureKubernetes',
     parts: ['kubernetes'],
   },
-  { name: 'sshd', installer: at('test/kubernetes/install-sshd.ts'), ensure: 'ensureSshd', parts: ['kubernetes'] },
+  {
+    name: 'sshd',
+    installer: at('test/kubernetes/install-sshd.ts'),
+    ensure: 'ensureSshd',
+    parts: [...REAL, 'kubernetes'],
+  },
+  { name: 'ShellCheck', installer: at('test/ssh/install-shellcheck.ts'), ensure: 'ensureShellcheck', parts: REAL },
 ];
 
 export interface RequirementOptions {

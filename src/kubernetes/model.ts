@@ -22,7 +22,7 @@ export type Readiness = (typeof READINESS)[number];
 export const CLUSTER_KINDS = ['api', 'simulated'] as const;
 
 /** How Muster gets to the machine of a worker to join it. `none`: it cannot; workers are adopted only. */
-const REACHES = ['none', 'simulated', 'ssh'] as const;
+export const REACHES = ['none', 'simulated', 'ssh'] as const;
 
 const DEADLINE_MS = Type.Integer({ minimum: 1000, maximum: 7 * 24 * 3600 * 1000 });
 
@@ -87,7 +87,7 @@ export const SSH_SCHEMA = Type.Object(
 export type SshAccess = Static<typeof SSH_SCHEMA>;
 
 /** `host:port`. */
-const JOIN_ENDPOINT = Type.String({
+export const JOIN_ENDPOINT = Type.String({
   maxLength: 300,
   pattern: '^([A-Za-z0-9.-]+|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$',
   'x-form': 'host:port',

@@ -16,6 +16,7 @@ import { SECRETS } from '../keys/index.ts';
 import { BACK_END_CREDENTIALS, hasCredentials } from '../network/index.ts';
 import { ClustersController } from './clusters/controller.ts';
 import { lookFirst } from './clusters/first-look-driver.ts';
+import { editClusterRoute } from './clusters/edit-routes.ts';
 import { clusterRoutes } from './clusters/routes.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
@@ -124,6 +125,7 @@ export const kubernetesModule: Module = {
   },
   routes: (runtime) => [
     ...clusterRoutes(lookFirst),
+    editClusterRoute,
     ...workerRoutes,
     addRoute({
       builders: new Builders(runtime.composition.all(BUILDERS)),

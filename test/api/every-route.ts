@@ -247,6 +247,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/clusters': { who: SEE_LIST },
   'GET /api/v1/clusters/:id': { who: SEE_SITE },
   'POST /api/v1/clusters': { who: OPERATE_FLEET, body: { name: 'new', kind: 'simulated', site: 'central' } },
+  'PATCH /api/v1/clusters/:id': { who: OPERATE, body: { drainsAtOnce: 2 } },
   'DELETE /api/v1/clusters/:id': { who: OPERATE },
   'GET /api/v1/workers': { who: SEE_LIST },
   'GET /api/v1/workers/:id': { who: SEE_SITE },

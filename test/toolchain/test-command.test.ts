@@ -108,6 +108,7 @@ describe('a run', () => {
     await scratch.write('test/restconf/install.ts', installer('ensureYanglint', "{ kind: 'ready' }"));
     await scratch.write('test/ovs/install.ts', installer('ensureOvs', "{ kind: 'ready' }"));
     await scratch.write('test/kubernetes/install.ts', installer('ensureKubernetes', "{ kind: 'ready' }"));
+    await scratch.write('test/ssh/install-shellcheck.ts', installer('ensureShellcheck', "{ kind: 'ready' }"));
     await scratch.write('test/kubernetes/install-sshd.ts', installer('ensureSshd', "{ kind: 'ready' }"));
   });
 

@@ -14,6 +14,7 @@ import {
   type ResourceSpec,
 } from '../resource-commands.ts';
 import type { Facts } from '../session.ts';
+import { setCluster } from './set-cluster.ts';
 
 const CLUSTERS: ResourceSpec<Cluster> = {
   command: 'clusters',
@@ -42,6 +43,9 @@ function facts(one: Cluster, nowMs: number): Facts {
     ['Version', one.version],
     ['Site', one.site],
     ['Reach', `${one.reach} (how Muster gets to the machines of new workers)`],
+    ['SSH', one.ssh && describeSsh(one.ssh)],
+    ['Script', one.workerScript && `its own, SHA-256 ${one.workerScript}`],
+    ['Join endpoint', one.joinEndpoint ?? one.publishedEndpoint],
     [
       'Drain',
       `deadline ${durationText(deadlineMs)}${evictBare ? ', evicts bare pods' : ''}${keepEmptyDir ? ', keeps emptyDir pods' : ''}`,
@@ -50,6 +54,11 @@ function facts(one: Cluster, nowMs: number): Facts {
     ['Muster may not', one.missingPermissions?.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')],
     ...changedFacts(one, nowMs),
   ];
+}
+
+function describeSsh({ user, port, address, sudo, proof, hostKeys, knownHosts }: NonNullable<Cluster['ssh']>): string {
+  const keys = hostKeys === 'pinned' ? `${knownHosts.length} pinned host keys` : 'the first host key of each machine';
+  return `${user}@${address ?? 'the first NIC'}:${port} by ${proof}${sudo === true ? ', with sudo' : ''}; takes ${keys}`;
 }
 
 export function clustersCommand(cli: Cli): Command {
@@ -66,6 +75,7 @@ export function clustersCommand(cli: Cli): Command {
     }),
     showCommand(cli, CLUSTERS),
     addCluster(cli),
+    setCluster(cli, CLUSTERS),
     deleteCommand(cli, CLUSTERS, 'Forget clusters that have no workers; nothing is done there'),
   );
 }

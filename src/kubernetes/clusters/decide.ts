@@ -9,6 +9,7 @@ import { unknownCluster } from '../workers/decide.ts';
 import { composeContents, removeContents, type SimulatedContents } from '../cluster-api/simulated/contents.ts';
 import type { ClusterFacts } from '../cluster-api/cluster-api.ts';
 import { describeFacts } from './observe.ts';
+import { removeScript } from './edit.ts';
 import { silenceAlarm } from './silence-alarm.ts';
 
 export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
@@ -57,7 +58,8 @@ export function deleteCluster(
   if (stored === undefined) return refuse(unknownCluster(name));
   const workers = fleet.countOf(WORKERS_BY_CLUSTER, name);
   if (workers > 0) return refuse(clusterInUse(name, workers));
-  const gone = [remove(CLUSTER, stored.id), ...removeContents(fleet, name), ...clearAlarm(fleet, silenceAlarm(name))];
+  const alarm = clearAlarm(fleet, silenceAlarm(name));
+  const gone = [remove(CLUSTER, stored.id), ...removeContents(fleet, name), ...removeScript(fleet, name), ...alarm];
   return accept(gone, stored);
 }
 

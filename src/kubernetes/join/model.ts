@@ -121,7 +121,7 @@ export function removeLog(fleet: FleetReader, worker: string): Change[] {
 }
 
 /** Characters; a document has 64 KiB. */
-const SCRIPT_LENGTH_MAX = 48_000;
+export const SCRIPT_LENGTH_MAX = 48_000;
 
 const WORKER_SCRIPT_SCHEMA = Type.Object(
   {

@@ -161,7 +161,7 @@ async function connect(config: ConnectConfig, how: Connecting): Promise<Connecti
   };
   const ended = new Promise<string>((resolve) => {
     client.on('close', () => resolve('the connection was lost'));
-    // Also for what comes after the end: an error that nobody hears would end the process.
+    // Also for what comes after the end: an error without a listener would end the process.
     client.on('error', (error) => resolve(describeError(error, mask)));
   });
   const ready = new Promise<'ready'>((resolve) => {

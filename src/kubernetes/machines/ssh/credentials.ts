@@ -4,7 +4,7 @@ import { compileChecker } from '../../../fleet/index.ts';
 
 const CLOSED = { additionalProperties: false };
 
-const SSH_KEY_LENGTH_MAX = 16_000;
+export const SSH_KEY_LENGTH_MAX = 16_000;
 const PASSWORD = Type.String({ minLength: 1, maxLength: 500 });
 
 export const SSH_CREDENTIALS_SCHEMA = Type.Union([

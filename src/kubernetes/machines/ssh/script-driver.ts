@@ -1,4 +1,4 @@
-// Runs one pass of a script over a connection, and hears it to its end. What it does not end by itself is ended: the machine stops the script as soon as its input ends
+// Runs one pass of a script over a connection, and takes its output until it ends. What it does not end by itself is ended: the machine stops the script as soon as its input ends
 // or is silent, also when nobody here is left to say so.
 import type { ClientChannel } from 'ssh2';
 import type { SecretMask } from '../../../access/index.ts';
@@ -40,7 +40,7 @@ export async function runScript(connection: Connection, run: ScriptRun): Promise
   if (!('stderr' in channel)) return channel;
   const over = new AbortController();
   try {
-    return await new RunningScript(channel, run).untilEnd(connection, over.signal);
+    return await new RunningScript(channel, run).awaitEnd(connection, over.signal);
   } finally {
     over.abort('ended');
   }
@@ -72,7 +72,7 @@ class RunningScript {
     this.#lastOutputAtMs = run.clock.nowMs();
   }
 
-  async untilEnd(connection: Connection, over: AbortSignal): Promise<ScriptEnd> {
+  async awaitEnd(connection: Connection, over: AbortSignal): Promise<ScriptEnd> {
     const { input } = this.#run;
     const exited = this.#awaitExit(over);
     const stopped = this.#awaitStop(over);
@@ -102,21 +102,21 @@ class RunningScript {
     const { clock, signal, limits, tail } = this.#run;
     const { idleMs = IDLE_MAX_MS, outputBytes = OUTPUT_BYTES_MAX } = limits;
     return new Promise((resolve) => {
-      const hear = (chunk: Buffer): void => {
+      const receive = (chunk: Buffer): void => {
         this.#lastOutputAtMs = clock.nowMs();
         if (tail.bytes > outputBytes) return;
         tail.append(chunk);
         if (tail.bytes > outputBytes) resolve(`it wrote more than ${outputBytes} bytes`);
       };
-      this.#channel.on('data', hear);
-      this.#channel.stderr.on('data', hear);
+      this.#channel.on('data', receive);
+      this.#channel.stderr.on('data', receive);
       signal.addEventListener('abort', () => resolve('it was told to end'), { once: true, signal: over });
       if (signal.aborted) resolve('it was told to end');
       void this.#beat(over, idleMs).then(() => resolve(`it wrote nothing for ${idleMs / 1000} seconds`));
     });
   }
 
-  /** As long as it is well: the machine ends what hears nothing. */
+  /** As long as it is well: the machine ends a script whose input is silent. */
   async #beat(over: AbortSignal, idleMs: number): Promise<void> {
     const { clock } = this.#run;
     const everyMs = Math.min(BEAT_MS, idleMs);

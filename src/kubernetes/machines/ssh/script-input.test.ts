@@ -9,9 +9,11 @@ const CALL = {
 
 test('the-command-is-the-same-for-all, and has no quote that a login shell could take for its own', () => {
   const command = composeCommand('join', {});
-  expect(command).toMatch(/^exec bash -c '[^']+' muster-worker join$/);
+  expect(command).toMatch(/^exec bash --norc -c '[^']+' muster-worker join$/);
   expect(command).not.toMatch(/[`\n]/);
-  expect(composeCommand('leave', { sudo: true })).toMatch(/^exec sudo -n -- bash -c '[^']+' muster-worker leave$/);
+  expect(composeCommand('leave', { sudo: true })).toMatch(
+    /^exec sudo -n -- bash --norc -c '[^']+' muster-worker leave$/,
+  );
 });
 
 test('the-token-is-given-to-the-join-alone, and is not exported', () => {

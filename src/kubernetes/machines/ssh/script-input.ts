@@ -5,9 +5,9 @@ import type { JoinCall, LeaveCall } from '../reach.ts';
 /** `install` makes the machine ready to join; `join` and `leave` may be repeated, too. */
 export type ScriptAction = 'install' | 'join' | 'leave';
 
-/** A machine that hears nothing for so long ends its script. */
+/** A machine to which nothing comes for so long ends its script. */
 const SILENCE_MAX_S = 60;
-/** So often it hears something. */
+/** So often something is sent to it. */
 export const BEAT_MS = 10_000;
 /** Between being told to end and being killed. */
 const GRACE_S = 5;
@@ -28,7 +28,7 @@ const RUNNER = [
 ].join('; ');
 
 export function composeCommand(action: ScriptAction, { sudo }: { readonly sudo?: true }): string {
-  return `exec ${sudo === true ? 'sudo -n -- ' : ''}bash -c '${RUNNER}' muster-worker ${action}`;
+  return `exec ${sudo === true ? 'sudo -n -- ' : ''}bash --norc -c '${RUNNER}' muster-worker ${action}`;
 }
 
 /** The token is a variable of the shell alone: what the script starts does not inherit it. */
