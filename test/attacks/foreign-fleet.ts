@@ -1,7 +1,7 @@
 // A fleet in which everything of one site carries a marker, and everything of the other has been in touch with it: moved there, tried
 // there, waited for it, served by it. Whoever is bound to the other site must find the marker nowhere.
 import { ALARM, alarmId } from '../../src/alarms/index.ts';
-import { MANAGER } from '../../src/baremetal/index.ts';
+import { MANAGER, RESERVATION, type Reservation } from '../../src/baremetal/index.ts';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import { PENDING_CLEAN_UP } from '../../src/hosts/scale-in/pending-clean-up.ts';
@@ -183,7 +183,23 @@ function nodes(): Change[] {
     }),
     nodeChange(`${MARKER}-node`, { site: HIDDEN_SITE, resourceClass: `${MARKER}-class`, ...used, instance: FAR_VM }),
     nodeChange('node-near', { site: 'central', ...used, instance: 'vm-1', maintenance, fault }),
+    reservation(`${MARKER}-reserved`, { site: HIDDEN_SITE, node: `${MARKER}-node` }),
+    reservation('reserved-near', { site: 'central', node: 'node-near' }),
+    reservation('failed-near', {
+      ...{ site: 'central', state: 'error', failedAtMs: 10 ** 13, reason: { code: 'no-match', message: MENTION } },
+      stages: [{ stage: 'candidates', left: 0 }],
+    }),
   ];
+}
+
+/** By a caller of the whole fleet, who named what it sees. */
+function reservation(instance: string, facts: Partial<Reservation>): Change {
+  const manager = `${MARKER}-manager`;
+  return put(RESERVATION, idOf(RESERVATION, instance), {
+    ...{ instance, manager, state: 'active', digest: '', ignored: [], createdAtMs: 1, ...CHANGED },
+    request: { instance_uuid: instance, manager, candidate_nodes: [`${MARKER}-node`, 'node-near'] },
+    ...facts,
+  });
 }
 
 /** Those of one site, and a worker of the other whose instance has gone there. */

@@ -29,6 +29,7 @@ const ALSO: Readonly<Record<string, readonly string[]>> = {
   instances: ['vm-1', 'vm-leaving', 'vm-failed', 'vm-arrived'],
   alarms: ['near:central'],
   nodes: ['node-near'],
+  reservations: ['reserved-near', 'failed-near'],
   clusters: ['edge'],
   workers: ['edge.worker-far'],
   'drain-reports': ['edge.worker-far'],

@@ -39,13 +39,24 @@ function siteOfReservation({ node, site, manager }: Reservation, fleet: FleetRea
 }
 
 function redactReservation(doc: Reservation, sight: Redactor): Reservation {
-  const { manager, node, reason } = doc;
+  const { manager, node, reason, request } = doc;
   return {
     ...doc,
+    request: redactRequest(request, sight),
     manager: sight.redactText(manager),
     ...(node !== undefined && { node: sight.redactText(node) }),
     ...(reason !== undefined && { reason: { ...reason, message: sight.redactText(reason.message) } }),
   };
+}
+
+/** Whoever asked may have seen more: the manager, the candidates and the build are named in it. */
+function redactRequest(request: Reservation['request'], sight: Redactor): Reservation['request'] {
+  const redact = (value: unknown): unknown => {
+    if (typeof value === 'string') return sight.redactText(value);
+    return Array.isArray(value) ? value.map(redact) : value;
+  };
+  const named = ['manager', 'candidate_nodes', 'build'].filter((field) => request[field] !== undefined);
+  return { ...request, ...Object.fromEntries(named.map((field) => [field, redact(request[field])])) };
 }
 
 function explainStages(
