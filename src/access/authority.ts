@@ -1,4 +1,4 @@
-// Whether a caller may do what it asks, decided on the very fleet that the decision is made on. What was true when the
+// Whether a caller may do what it requests, decided on the very fleet that the decision is made on. What was true when the
 // request arrived grants nothing: the lease, the token and its expiry may change before the body is there, or while a
 // group waits for its store.
 import type { FleetReader, Refusal, Stored } from '../fleet/index.ts';
@@ -6,7 +6,7 @@ import { lifetimeTrouble } from './decide.ts';
 import { TOKEN, type Token, type TokenId } from './model.ts';
 import { permits, ROLES, type Access, type Caller, type Role } from './role.ts';
 
-/** What a route asks of its caller. */
+/** What a route requires of its caller. */
 export interface Demand {
   readonly access: Access;
   readonly scope?: 'fleet' | 'site';
@@ -18,7 +18,7 @@ export interface Demand {
 
 export type StoredToken = Stored<'token', Token>;
 
-/** A caller, the token that it proved to have the secret of, and what it asks for. */
+/** A caller, the token that it proved to have the secret of, and what it requests. */
 export interface Authority {
   readonly caller: Caller;
   /** As it was when the secret was compared with its hash. Undefined only for public routes. */

@@ -69,7 +69,7 @@ export function unpackAnswer(kept: string): KeptParts {
   };
 }
 
-/** Without taking the rest apart: retention asks it of every one. */
+/** Without parsing the rest: retention reads it of every one. */
 export function keptUntilHourOf(kept: string): number {
   return Number.parseInt(/^\S+ \d{3}([0-9a-z]+) /.exec(kept)?.[1] ?? '0', BASE);
 }

@@ -68,7 +68,7 @@ export function defineRepresentation<K extends string, D extends AnyDoc>(
   // Authors are in every kind, so that no kind can forget them.
   const limitTo = (doc: D, sight: Redactor | undefined): D =>
     sight === undefined ? doc : sight.redactAuthors(redact === undefined ? doc : redact(doc, sight));
-  // Here and not by each kind: not even sealed is a secret shown to anybody.
+  // Here and not by each kind: a secret is never shown, not even sealed.
   const { sealedFields = [] } = kind;
   const show = (doc: D): object =>
     toJson(sealedFields.length === 0 ? doc : mapSealed(doc, sealedFields, () => '[secret]'));

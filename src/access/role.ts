@@ -4,7 +4,7 @@ import type { Id } from '../fleet/index.ts';
 export const ROLES = ['viewer', 'operator', 'admin', 'agent', 'join', 'manager'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The least that a route asks for. `agent`, `join` and `manager` routes are for those tokens alone. */
+/** The least that a route requires. `agent`, `join` and `manager` routes are for those tokens alone. */
 export type Access = 'public' | Role;
 
 export interface Caller {

@@ -36,7 +36,7 @@ export interface Call<P = unknown, Q = unknown, B = unknown> {
   readonly query: Q;
   readonly body: B;
   readonly caller: Caller;
-  /** What the caller proved and what this route asks of it, for `World.submit`. */
+  /** What the caller proved and what this route requires of it, for `World.submit`. */
   readonly authority: Authority;
   readonly requestId: string;
   /** A HEAD request: the body of the answer need not be rendered. */
@@ -82,7 +82,7 @@ export interface CommittedState {
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined;
 }
 
-/** A change that the route asks for. The API adds idempotency, If-Match and the caller's site to the same commit. */
+/** A change that the route submits. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
   readonly target?: {

@@ -24,7 +24,7 @@ export class Secret {
   }
 }
 
-/** `sealed.<id of the key>.<nonce, ciphertext and tag>`. The id tells which key opens it. */
+/** `sealed.<id of the key>.<nonce, ciphertext and tag>`. The id says which key opens it. */
 const FORM = /^sealed\.([0-9a-f]{16})\.[A-Za-z0-9_-]{38,}$/;
 /** Certificates and their keys, and half of the largest document: several of them do not fit into one. */
 const SEALED_LENGTH_MAX = 32_768;

@@ -18,7 +18,7 @@ import { OPERATION } from '../operations/index.ts';
 type AnyRepresentation = Representation;
 
 export interface Audience {
-  /** For what a document alone does not tell, such as the site of an operation's item. */
+  /** For what a document alone does not say, such as the site of an operation's item. */
   readonly fleet: FleetReader;
   readonly caller: Caller;
   /** Redacts what the caller may not see; undefined for one that sees everything. */

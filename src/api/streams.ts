@@ -51,7 +51,7 @@ export class Streams {
     return () => stops.forEach((stop) => stop());
   }
 
-  /** Takes a place before anything is waited for, so that many that ask at once are counted, and gives it back after. */
+  /** Takes a place before anything is waited for, so that many requests at once are counted, and releases it afterwards. */
   async withSlot<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T> {
     const usage = request.admitted?.known?.usage;
     this.#enforceLimits(request, usage?.streams ?? 0);

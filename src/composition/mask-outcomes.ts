@@ -1,4 +1,4 @@
-// What drivers bring back from other systems goes into reasons, into facts and into the log: known secrets are taken out of it before anybody reads it.
+// What drivers bring back from other systems goes into reasons, into facts and into the log: known secrets are masked there before it is stored or logged.
 import type { SecretMask } from '../access/index.ts';
 import type { Driver } from '../operations/index.ts';
 import type { ServiceKey } from './server-runtime.ts';

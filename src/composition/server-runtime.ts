@@ -78,7 +78,7 @@ export class Runtime {
     this.#refuseMissing();
   }
 
-  /** Found at the start, and not when the part is first asked for: that may be hours later. */
+  /** Found at the start, and not when the part is first used: that may be hours later. */
   #refuseMissing(): void {
     const problems = this.composition.modules.flatMap(({ name, requires = [] }) =>
       requires

@@ -159,7 +159,7 @@ export class World extends TestWorld {
   readonly bfdDownByMajority = this.views.bfdDownByMajority;
   /** Hosts whose BFD some peer reports down and none up. */
   readonly bfdDownUnanimously = new Set<string>();
-  /** The hosts whose peers were asked. */
+  /** The hosts whose peers were queried. */
   readonly requests: string[] = [];
   /** Sites whose hosts are silent together. */
   readonly possiblyPartitioned = new Set<string>();

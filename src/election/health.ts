@@ -55,7 +55,7 @@ export type Health =
   | 'cut-off'
   /** Most of those that send to it report BFD down, whatever it says itself. */
   | 'bfd-down'
-  /** Its switch is out of control, and forwards on as far as anybody knows. */
+  /** Its switch is out of control, and forwards on as far as is known. */
   | 'uncontrolled'
   /** Its switch is out of control, and its data path is gone. */
   | 'data-path-lost'

@@ -102,7 +102,7 @@ interface Node {
   readonly anyOf?: readonly Node[];
   readonly allOf?: readonly Node[];
   readonly const?: unknown;
-  /** Beside a pattern: what it asks for, in words. */
+  /** Beside a pattern: what it requires, in words. */
   readonly 'x-form'?: string;
   readonly enum?: readonly unknown[];
   readonly format?: string;

@@ -93,7 +93,7 @@ export interface BeginEvacuation {
 
 /**
  * A member that only one evacuator has is one all the same: each says something of its tenants that previews, drains and evidence need, and those
- * cannot ask a module above them. What is optional has a default that is right for tenants that just move.
+ * cannot call a module above them. What is optional has a default that is right for tenants that just move.
  */
 export interface Evacuator {
   readonly name: string;
@@ -131,7 +131,7 @@ export interface Evacuator {
   readonly plan: (openTrial: OpenTrial, leavers: readonly LeavingTenants[], how: PlanOptions) => PlanSteps;
   /** Starts the planned moves, in steps as well; tenants that wait or end are left out. */
   readonly begin: (fleet: FleetReader, planned: readonly PlannedEvacuation[], how: BeginEvacuation) => BeginSteps;
-  /** The part of the inventory that is not moving yet: a drain asks at every change of its host, and must not read all of it each time. */
+  /** The part of the inventory that is not moving yet: a drain reads it at every change of its host, and must not read the whole inventory each time. */
   readonly remainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
   /** Applies limits on disruption to a plan: what exceeds one waits. Only the tenants' module knows which may not be disturbed together. */
   readonly limitDisruption?: (

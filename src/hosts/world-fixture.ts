@@ -152,7 +152,7 @@ export abstract class TestWorld {
     return this.fleet.get(HOST, idOf(HOST, name))?.doc;
   }
 
-  /** Changes a host's document, whatever it was when the test asked. */
+  /** Changes a host's document, whatever its revision. */
   async change(name: string, edit: (host: Host) => Host): Promise<void> {
     await this.commit((fleet) => {
       const stored = fleet.get(HOST, idOf(HOST, name));

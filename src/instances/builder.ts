@@ -52,7 +52,7 @@ export interface SwitchPower extends OperationRequest {
   readonly power: PowerAction;
 }
 
-/** What can be asked of an instance that is there, besides its deletion. */
+/** The requests on an instance that is there, besides its deletion. */
 export type InstanceVerb = 'move' | 'shelve' | 'unshelve' | 'rebuild' | 'power';
 
 export interface Builder {

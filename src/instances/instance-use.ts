@@ -1,5 +1,5 @@
 // What other modules have running on instances, and how they keep requests from ending it by the way. Modules contribute it: instances do not know what runs on them. It is
-// asked by requests of people alone; what modules do with their own instances passes it by.
+// consulted by requests of people alone; what modules do with their own instances passes it by.
 import { extensionPoint, type Composition } from '../composition/index.ts';
 import { Type } from 'typebox';
 import { idOf, type Change, type FleetReader, type Refusal } from '../fleet/index.ts';

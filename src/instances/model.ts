@@ -34,7 +34,7 @@ const AMOUNTS = {
   ),
 };
 
-/** More is a machine's whole inventory, and not what a flavor asks of it. */
+/** More is a machine's whole inventory, and not what a flavor requires of it. */
 const EXTRA_SPECS_MAX = 100;
 
 /** What a flavor whose instances get a machine of their own requests beside its amounts: what the machine must have at least. */

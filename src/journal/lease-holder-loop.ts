@@ -23,7 +23,7 @@ export interface LeaseHolderLoopOptions {
   readonly name: string;
   /** What it leaves undone is found by the next pass, here or at the next holder. */
   readonly reconcile: (pass: LeasePass) => Promise<void>;
-  /** Until the next pass; asked after each one. */
+  /** Until the next pass; read after each one. */
   readonly intervalMs: number | (() => number);
   /** Until the first pass. */
   readonly startDelayMs?: number;

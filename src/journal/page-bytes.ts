@@ -1,4 +1,4 @@
-// How much stored text one read answers, whatever it asks for: a page ends with the commit that reaches the limit, and has at
+// How much stored text one read answers, whatever it requests: a page ends with the commit that reaches the limit, and has at
 // least one. Without it 500 commits of a thousand documents each would be read, and parsed, at once.
 
 /** Parsing this much takes about ten milliseconds: others wait no longer than that behind one page. */

@@ -78,7 +78,7 @@ export class Pipeline {
         return answer;
       }
       // Less than a share waits for callers that get their answer now and send the next request at once: two small groups in turns would
-      // cost twice the flushes. Those who take their time are not waited for: while they are answered and ask again, what is
+      // cost twice the flushes. Those who take their time are not waited for: while they are answered and submit again, what is
       // behind is written.
       const enough = this.#callersRepeatAtOnce ? writeThreshold : this.#part;
       const next = this.#nextSize >= enough ? this.#writeNext(term.fence) : undefined;
@@ -89,7 +89,7 @@ export class Pipeline {
     return undefined;
   }
 
-  /** Those who were answered may ask again: whether they do so at once shows how they will the next time. */
+  /** Those who were answered may submit again: whether they do so at once predicts what they do the next time. */
   async #observeCallers(answered: DecidedGroup): Promise<void> {
     const { clock, waiting } = this.#options;
     const before = waiting.size;

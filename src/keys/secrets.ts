@@ -113,7 +113,7 @@ function resealOne(secrets: Secrets, owner: SecretOwner, sealed: string): string
   return 'refusal' in made ? undefined : made.sealed;
 }
 
-/** Of these, the ones that nobody has changed since. */
+/** Of these, the ones that have not changed since. */
 export function unchangedSince(fleet: FleetReader, resealed: readonly ResealedDocument[]): readonly ResealedDocument[] {
   return resealed.filter(({ kind, id, revision }) => fleet.get(kind, id)?.revision === revision);
 }

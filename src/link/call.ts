@@ -13,7 +13,7 @@ export type Reply<A> =
   | { readonly kind: 'answer'; readonly answer: A }
   /** The server does not hold the lease; who does, if it knows. */
   | { readonly kind: 'elsewhere'; readonly holder?: string; readonly statement?: SignedText | undefined }
-  /** The server knows the caller or the request and will not have it: asking again alone does not help. */
+  /** The server knows the caller or the request and refuses it: repeating it alone does not help. */
   | {
       readonly kind: 'refused';
       readonly code: string;
@@ -30,7 +30,7 @@ export interface KeyPair {
 export class LinkDown extends Error {
   readonly code = 'link-down';
   readonly retryable = true;
-  /** When the server wants to be asked again, if it said so: it is there, and has too much to do. */
+  /** When to repeat the call, if the server said so: it is up, and overloaded. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly retryAfterMs?: number | undefined } = {}) {

@@ -9,7 +9,7 @@ import { LinkDown, type Reply, type Session } from './call.ts';
 type FinalReply<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
 export type CallResult<A> =
   | FinalReply<A>
-  /** No server answered; one of them may have said when to ask again. */
+  /** No server answered; one of them may have said when to try again. */
   | { readonly kind: 'away'; readonly retryAfterMs?: number };
 
 type Redirect = Extract<Reply<never>, { kind: 'elsewhere' }>;

@@ -1,4 +1,4 @@
-// A long poll at the lease holder: asks again as soon as an answer brought something, and later each time while none does. It must
+// A long poll at the lease holder: polls again as soon as an answer brought something, and later each time while none does. It must
 // never be a busy loop, whatever a server answers.
 import type { Clock } from '../journal/index.ts';
 import { Backoff } from './backoff.ts';

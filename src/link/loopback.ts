@@ -1,5 +1,5 @@
 // Whether an address is this machine itself. It is decided by the address, never by how a name begins: 127.evil.example is a
-// name in somebody's DNS. The command line, the server's listen check and the agent all use this; no name is resolved.
+// name in a DNS zone of others. The command line, the server's listen check and the agent all use this; no name is resolved.
 import { BlockList, isIP } from 'node:net';
 
 const LOOPBACK = new BlockList();

@@ -37,7 +37,7 @@ export class ReplyClient {
   readonly #connections: HttpConnections;
   readonly #timeoutMs: number;
   readonly #insecure: boolean;
-  /** By the server's address: a caller has few, and asks them all the time. */
+  /** By the server's address: a caller has few, and calls them all the time. */
   readonly #origins = new Map<string, Origin>();
 
   constructor({ ca, pins, timeoutMs, insecure }: ReplyClientOptions) {

@@ -17,7 +17,7 @@ export function transportTo(server: string): Transport {
   return isLoopback(url.hostname) ? 'http-to-loopback' : 'http';
 }
 
-/** Whether a server that was asked over the first address may send a caller on to the second. */
+/** Whether a server that was called at the first address may redirect the caller to the second. */
 export function isDowngrade(from: string, to: string): boolean {
   return transportTo(from) === 'https' && transportTo(to) !== 'https';
 }

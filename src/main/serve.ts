@@ -126,7 +126,7 @@ interface ManagerInside {
   readonly ironic: IronicClient | undefined;
 }
 
-/** They are stopped before the server: their leases are released while there is somebody to release them to. */
+/** They are stopped before the server: their leases are released while the server can still take that. */
 async function startManagersInside(
   plane: ControlPlane,
   { options, version, log, ironic }: ManagerInside,

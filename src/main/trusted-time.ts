@@ -33,7 +33,7 @@ export function createTrustedTime({
 }: TrustedTimeOptions): () => number | undefined {
   const watch = new ClockWatch(readClocks());
   let comparedEpoch: number | undefined;
-  /** Once in a term: whoever confirms the clock is not asked again. */
+  /** Once in a term: a clock that was confirmed is not checked again. */
   const aheadAtTakeover = (): string | undefined => {
     const { fence } = journal;
     if (fence === undefined || fence.epoch === comparedEpoch) return undefined;

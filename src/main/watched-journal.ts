@@ -1,5 +1,5 @@
 // The journal of a server with what notices that its store is not what it was: the witness, a history that diverged, a clock that jumped,
-// the check of its file. What is found before the modules are composed is told to them as soon as they are.
+// the check of its file. What is found before the modules are composed is passed to them as soon as they are.
 import type { Logger } from 'pino';
 import {
   clockJumpedFinding,

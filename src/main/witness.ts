@@ -1,5 +1,5 @@
 // A witness outside the database: the last revision that this server saw durable, with its hash, in a small file of the data folder. It is
-// overwritten in place before anybody is answered and never flushed: it survives the process, and after a power failure it may be behind. A
+// overwritten in place before any caller is answered and never flushed: it survives the process, and after a power failure it may be behind. A
 // witness that is ahead of the store proves that the store lost commits.
 import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -43,7 +43,7 @@ export interface ActionFence {
   readonly deadlineAtMs: number;
   /**
    * Aborted at the deadline, when the lease is lost, and when the operation is cancelled; its reason says which (`ActionAborted`). Nothing is begun
-   * after it, and what waits ends: the answer is not for anybody any more. Each action has its own, which lasts as long as the action does.
+   * after it, and what waits ends: nothing reads the answer any more. Each action has its own, which lasts as long as the action does.
    */
   readonly signal: AbortSignal;
 }

@@ -24,7 +24,7 @@ export interface LeaseOptions {
   readonly log: Log;
   /** Who this server is; unique per start of the process. */
   readonly holder: string;
-  /** Where other servers reach it; asked for whenever it requests the lease. */
+  /** Where other servers reach it; read whenever it requests the lease. */
   readonly url: () => string;
   readonly ttlMs?: number;
   readonly renewMs?: number;

@@ -8,7 +8,7 @@ const NESTED = ['waitedFor', 'failedFor'] as const;
 /** What a fact that is missing leaves behind, and a list that is empty. */
 const GAPS = /undefined|null|NaN|\[object|\(\)|""|: ?[.;,]| {2}/;
 
-/** The simulation asks at every commit. */
+/** The simulation checks at every commit. */
 const explainers = new WeakMap<readonly ReasonSentences[], Explain>();
 
 function explainerOf(modules: readonly ReasonSentences[]): Explain {

@@ -49,7 +49,7 @@ export class RunningActions {
     this.#options = options;
   }
 
-  /** The driver's answer; `aborted` when there is none, or none that anybody waits for. What a driver throws without being aborted is thrown on. */
+  /** The driver's answer; `aborted` when there is none, or none that is waited for. What a driver throws without being aborted is thrown on. */
   async run(
     limits: ActionLimits,
     carryOut: (fence: ActionFence) => Promise<ActionOutcome>,

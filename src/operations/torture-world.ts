@@ -72,7 +72,7 @@ export class TortureWorld {
   portCalls = 0;
   commits = 0;
   driverCalls = 0;
-  /** What the planted abort told the driver. */
+  /** The reason of the planted abort, as the driver got it. */
   abortedWith: unknown;
   #disturb: (cause: 'lease-lost' | 'operation-cancelled') => Promise<void> = async () => undefined;
   #ids = 0;

@@ -86,10 +86,10 @@ export class TappedLink implements AgentLink {
   }
 }
 
-/** Counts what it is asked to do. */
+/** Counts the calls that it gets. */
 export class CountingDriver extends SimulatedNode {
   applies = 0;
-  /** The last view that it was asked to bring about. */
+  /** The last view that it was to apply. */
   view: View | undefined;
   readonly performed: string[] = [];
 

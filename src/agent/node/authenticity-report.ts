@@ -1,4 +1,4 @@
-// What has reached this agent without proof that it is of the control plane: logged once, and told as problems until a proven word comes.
+// What has reached this agent without proof that it is of the control plane: logged once, and reported as a problem until something with proof arrives.
 import type { Log } from '../../operations/index.ts';
 import type { ViewAuthenticity } from './trust.ts';
 

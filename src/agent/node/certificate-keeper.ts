@@ -20,7 +20,7 @@ export interface CertificateKeeperParts {
   readonly store: AgentStateStore;
 }
 
-/** Who asks: the id of its credential, and what it shows to servers. */
+/** The requester: the id of its credential, and what it presents to servers. */
 export interface CertificateRequester {
   readonly token: string;
   readonly credential: string;
@@ -37,9 +37,9 @@ export interface PendingCertificateRequest {
 /** Clocks jump: the time is looked at again this often. */
 const RECHECK_MS = 3_600_000;
 const BACKOFF_MAX_MS = 60_000;
-/** A server that issues no certificates, or does not know how, is not asked all the time. */
+/** A server that issues no certificates, or does not know how, gets no request at every round. */
 const NOT_ISSUED_RETRY_MS = 3_600_000;
-/** The name in a request does not count: servers know by the credential who asks. */
+/** The name in a request does not count: servers identify the requester by its credential. */
 const REQUEST_NAME = 'muster agent';
 
 export class CertificateKeeper {

@@ -6,7 +6,7 @@ import type { Validity } from '../protocol/agent-certificate.ts';
 const RENEW_AFTER = 2 / 3;
 /** Certificates that were issued together are not renewed together. */
 const JITTER = 0.1;
-/** After a rotation every agent asks; the certificates before are valid for the whole overlap, so there is no hurry. */
+/** After a rotation every agent requests one; the certificates before are valid for the whole overlap, so there is no hurry. */
 const ROTATION_SPREAD_MS = 60_000;
 
 export interface RenewalState {

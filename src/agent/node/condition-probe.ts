@@ -66,7 +66,7 @@ export class ConditionProbe {
     try {
       this.#found = ((await driver.conditions?.()) ?? []).map((one) => ({ ...one, message: truncate(one.message) }));
     } catch (error) {
-      // A driver that throws has a bug. What it was asked is not known to be well.
+      // A driver that throws has a bug. Whether what it probed is well is not known.
       log.error({ err: error }, 'the machine could not be probed because of a fault of the program');
     }
     this.#inFlight = undefined;

@@ -1,5 +1,5 @@
-// How a host leaves the fleet: told to by a task, or removed behind its back. Its machine is wiped, that is written down before any server is
-// told, and then it is quiet. It stays when it was brought back before the server had the report.
+// How a host leaves the fleet: by the task `leave`, or removed while its agent was away. Its machine is wiped, that is recorded before any server is
+// informed, and then the agent sends nothing more. It stays when it was brought back before the server had the report.
 import { mark } from '../../fleet/index.ts';
 import { DiskFailed } from './ports.ts';
 import type { MembershipState } from './state/agent-state-store.ts';

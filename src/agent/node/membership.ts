@@ -1,5 +1,5 @@
-// Who this agent is: it joins with a join token, keeps its credential, and joins anew when it is refused and somebody
-// gave it another token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
+// Who this agent is: it joins with a join token, keeps its credential, and joins anew when its credential is
+// refused and it has another join token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
 import { secretText, tokenIdIn } from '../../access/index.ts';
 import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest } from './certificate-keeper.ts';
 import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';

@@ -102,11 +102,11 @@ export interface LocalDriver {
    * when it is unknown. Absent where nothing else can change anything.
    */
   hasConverged?(view: View, signal: AbortSignal): Promise<boolean>;
-  /** Calls when that should be asked at once; answers how to stop it. Absent where nothing is noticed: it is asked now and then. */
+  /** Calls when that should be read at once; answers how to stop it. Absent where changes go unnoticed: it is read now and then. */
   onChanged?(changed: () => void): () => void;
   /** What the machine is, and what is there without being in the view. */
   inspect(): Promise<Inspection>;
-  /** All that is wrong with what it drives, found out by asking it; absent where nothing can fail. May take as long as it takes. */
+  /** All that is wrong with what it drives, found by a probe; absent where nothing can fail. May take as long as it takes. */
   conditions?(): Promise<readonly ReportedCondition[]>;
   /** Calls at once when BFD to a peer goes down, or up. */
   onBfdChange?(listener: () => void): () => void;

@@ -1,5 +1,5 @@
 // Keeps the machine converged on the view. It calls the driver when the view says something else than what is applied, or when the
-// last try failed; after a start it cannot know, and asks the driver once. Others have their hands on the machine too: now and then,
+// last try failed; after a start it cannot know, and queries the driver once. Others change the machine too: now and then,
 // and when the driver noticed something, it is compared with the view and put right if it differs.
 import { mark } from '../../fleet/index.ts';
 import { abortWith, WakeSignal, Backoff } from '../../link/index.ts';

@@ -12,12 +12,12 @@ const TASKS_AT_ONCE_MAX = 16;
 
 const UNKNOWN_STAMP: Stamp = { journalId: '', leaseEpoch: 0, revision: 0 };
 
-/** The task that tells a host to leave: everything of ours is wiped off it, then it is quiet. */
+/** The task that orders a host to leave: everything of Muster is wiped off it, then its agent sends nothing more. */
 const LEAVE = 'leave';
 
 /**
  * Tasks that end nothing that runs on the host: these alone are carried out by a view that may be forged. A list of what is harmless, so that
- * a task that a module brings is refused until somebody has decided that it is.
+ * a task that a module brings is refused until it is added here.
  */
 const HARMLESS_TASKS: ReadonlySet<string> = new Set(['preflight', 'build', 'prepare', 'activate', 'start']);
 

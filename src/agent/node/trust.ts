@@ -19,7 +19,7 @@ export interface Provenance {
   readonly verify: Verify;
 }
 
-/** What an agent believes after a join: it asked with a one-time token, so what it is answered begins its trust. */
+/** What an agent believes after a join: it joined with a one-time token, so its trust begins with the answer. */
 export function trustAtJoin(signed: SignedText | undefined): Trust | undefined {
   const said = signed === undefined ? undefined : parseStatement(signed.text);
   return said?.kind === 'control-plane' ? trustOf(said) : undefined;

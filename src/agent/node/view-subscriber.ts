@@ -1,4 +1,4 @@
-// Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anybody
+// Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anything
 // acts on it. While no server answers, the last view stays.
 import { mark } from '../../fleet/index.ts';
 import { LongPoll, type LeaderClient, type PollOutcome } from '../../link/index.ts';
@@ -95,18 +95,18 @@ export class ViewSubscriber {
       if (authenticity === 'not-authentic') return 'not-taken';
       return (await this.#accept(answer.view, authenticity)) ? 'taken' : 'not-taken';
     }
-    // Nobody signs that a view is unchanged: whoever answers could bring back the tasks of one from the disk, which are over.
+    // That a view is unchanged is not signed: a forged answer could bring back the tasks of one from the disk, which are over.
     if (this.#lacksProof) return 'not-taken';
     this.#confirm();
     return 'unchanged';
   }
 
-  /** The view is of the disk, or was taken before this agent had a key: now it can be proven, so it is asked for in full. */
+  /** The view is of the disk, or was taken before this agent had a key: now it can be proven, so it is requested in full. */
   get #lacksProof(): boolean {
     return !this.#isVerified && this.#parts.membership.trust !== undefined;
   }
 
-  /** A holder of the same epoch has the very view that it was asked about: that is as good as sending it. */
+  /** A holder of the same epoch has the very view whose digest the request names: that is as good as sending it. */
   #confirm(): void {
     if (this.#isConfirmed && this.#refusedView === undefined) return;
     this.#isConfirmed = true;

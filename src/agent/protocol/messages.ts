@@ -60,7 +60,7 @@ export const RENEWAL_REQUEST = strictObject({ certificateRequest: CERTIFICATE_RE
 export type RenewalRequest = Static<typeof RENEWAL_REQUEST>;
 
 /**
- * The agent generates its secret and stores it before it asks: a retry with the same secret, after a lost answer, gets the same answer, and
+ * The agent generates its secret and stores it before the request: a retry with the same secret, after a lost answer, gets the same answer, and
  * no secret is ever in an answer.
  */
 export const JOIN_REQUEST = strictObject({
@@ -165,7 +165,7 @@ export type HeartbeatResponse = Static<typeof HEARTBEAT_RESPONSE>;
 /** An agent's timeout must be longer than this. Below the idle limit of common proxies, which is 30 s. */
 export const VIEW_WAIT_MAX_MS = 25_000;
 
-/** Without a digest the whole view is answered at once: agents ask so after a start and after a lost connection. */
+/** Without a digest the whole view is answered at once: agents request so after a start and after a lost connection. */
 export const VIEW_REQUEST = strictObject({
   digest: Type.Optional(Type.String({ maxLength: 100 })),
   leaseEpoch: Type.Optional(Type.Integer({ minimum: 0 })),

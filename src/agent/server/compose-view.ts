@@ -1,5 +1,5 @@
 // The view of one host, composed of the modules' view parts and the tasks of its open items. A pure function of the fleet and of what is
-// relayed between tasks, so that every holder composes the same view; it must never depend on when it was asked for, and on the caller only in its words.
+// relayed between tasks, so that every holder composes the same view; it must never depend on the time of the request, and on the caller only in its words.
 import { finish, type AppliedChange, type FleetReader, type Steps } from '../../fleet/index.ts';
 import type { ViewPart } from '../../hosts/index.ts';
 import {

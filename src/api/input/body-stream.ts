@@ -40,7 +40,7 @@ export async function* readBody(
 
 /** What else comes is thrown away, so that a sender which reads its answer last finds it. */
 async function discardRest(chunks: AsyncIterator<Uint8Array, void>, raw: IncomingMessage): Promise<void> {
-  // The stream flows by itself only when nobody iterates over it any more.
+  // The stream flows by itself only when it is not iterated over any more.
   await chunks.return?.();
   raw.resume();
 }

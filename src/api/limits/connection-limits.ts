@@ -17,7 +17,7 @@ const DESCRIPTORS_RESERVED = 128;
 const RESERVED_FOR_ADMINS = 16;
 /** Above what one client pool opens, and above `requestsPerToken`: the connections of a proxy count for the caller that used them last. */
 const PER_TOKEN_MAX = 512;
-/** Far above the backlog of a listening socket: agents behind one address that come back all at once are strangers until a busy server has read what they ask. */
+/** Far above the backlog of a listening socket: agents behind one address that come back all at once are strangers until a busy server has read their requests. */
 const ANONYMOUS_PER_ADDRESS_MAX = 4096;
 /** The default limit of Linux; Node raises it to the hard limit when it starts. */
 const DESCRIPTORS_UNKNOWN = 1024;

@@ -41,7 +41,7 @@ interface IncomingRequest {
  * answered and streams send a sign of life several times as often. A timer for each connection would be set anew with each request.
  */
 const INACTIVITY_MS = 120_000;
-/** How often connections are searched for bodies that take too long; less than a second is no difference to anybody. */
+/** How often connections are searched for bodies that take too long; less than a second makes no difference. */
 const BODY_CHECK_MS = 1000;
 /** A new connection has a whole interval to say something. */
 const NOTHING_YET = -1;

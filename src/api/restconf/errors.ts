@@ -93,7 +93,7 @@ function keyOf(value: string): string {
   return value.includes('"') ? '' : `[.="${value}"]`;
 }
 
-/** RESTCONF tells apart what is missing from what is not known. */
+/** RESTCONF distinguishes what is missing from what is unknown. */
 function tagOfForm(message: string | undefined): string | undefined {
   if (message === undefined) return undefined;
   if (message.startsWith('is not a known field')) return 'unknown-element';

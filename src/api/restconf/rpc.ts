@@ -36,7 +36,7 @@ export function requestedNodes(body: unknown): readonly string[] {
   return ids ?? [];
 }
 
-/** What is said otherwise here: these RPCs cannot tell a node to leave. */
+/** Refusals in other words here: these RPCs cannot order a node to leave. */
 const SENTENCES: ReasonSentences = {
   'still-connected': ({ host, connection }) => {
     const state = connection === 'suspect' ? 'sent a heartbeat a moment ago and may still be' : 'is still';

@@ -1,4 +1,4 @@
-// Starts an operation on workers of a cluster, and waits for it if that was asked for.
+// Starts an operation on workers of a cluster, and waits for it with `--wait`.
 import type { ExitCode } from '../exit-code.ts';
 import { reportStarted, type WaitOptions } from '../operations/wait.ts';
 import type { Session } from '../session.ts';

@@ -85,7 +85,7 @@ function end(cli: Cli): Command {
     new Command('end')
       .description('Remove hosts that are proven empty and disconnected; each is assessed on its own')
       .argument('<hosts...>', 'names, or any other id of a host')
-      .option('--disconnect', 'tell hosts that are still connected to leave first')
+      .option('--disconnect', 'order hosts that are still connected to leave first')
       .option('--force', 'remove them whatever lives there; needs --reason')
       .option('--reason <text>', 'why, for the history; kept with a host that is forced'),
   );

@@ -1,4 +1,4 @@
-// What `muster scale-in status` asks the server for: the hosts that were named, each by itself so that others take no place in a limited answer,
+// What `muster scale-in status` requests: the hosts that were named, each by itself so that others take no place in a limited answer,
 // or all of them.
 import { ApiRefusal } from '../client/problem.ts';
 import type { BlockedTenants, ScaleInStatus } from '../client/representations.ts';

@@ -139,7 +139,7 @@ function flowFinding(change: FlowChange, compiled: CompileResult, found: Flow | 
   };
 }
 
-/** The cookie of a surplus entry may still tell its owner. */
+/** The cookie of a surplus entry may still name its owner. */
 function flowFacts(flow: Flow, compiled: CompileResult): Omit<Finding, 'kind' | 'what'> {
   const explained = explainFlow(flow, compiled);
   const owner = explained?.owner ?? compiled.owners.get(flow.cookie);

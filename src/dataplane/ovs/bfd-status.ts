@@ -1,4 +1,4 @@
-// The BFD state of peers, from the monitored database of the switch. Indexed once per change: a compilation asks for one peer after the
+// The BFD state of peers, from the monitored database of the switch. Indexed once per change: a compilation reads one peer after the
 // other. It never decides what a down session means.
 import type { Monitor } from './ovsdb/monitor.ts';
 import { readBfdSessions, type BfdSession } from './bridge.ts';

@@ -23,7 +23,7 @@ export interface BridgeDatabaseParts {
   readonly client: OvsdbClient;
   /** Called with the tables when they are first there, and after each change of them. */
   readonly onTables: (tables: Monitor) => void;
-  /** Called after a change that somebody has made, and that is not only of a status. */
+  /** Called after a change of configuration, by whomever; not after one of status alone. */
   readonly onChanged: () => void;
   /** Resolves when the bridge that the database describes can be spoken to. */
   readonly waitForBridge: () => Promise<void>;

@@ -18,7 +18,7 @@ export interface NeighbourResolution {
 const LOOKS = 10;
 const LOOK_MS = 30;
 
-/** To nobody, with an experimental Ethernet type, in tunnel 0: every receiver drops it. */
+/** To an address that no host has, with an experimental Ethernet type, in tunnel 0: every receiver drops it. */
 const FRAME = Uint8Array.from({ length: 60 }, (_, at) =>
   at < 6 ? 0xff : at === 6 ? 2 : at === 12 ? 0x88 : at === 13 ? 0xb5 : 0,
 );

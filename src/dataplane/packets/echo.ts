@@ -1,4 +1,4 @@
-// Echo requests and replies of ICMP and ICMPv6. The addresses tell which of the two it is.
+// Echo requests and replies of ICMP and ICMPv6. The addresses say which of the two it is.
 import { isIpv6 } from './address.ts';
 import { checksum, pseudoHeaderChecksum, type AddressPair } from './checksum.ts';
 import { PROTOCOL } from './ipv4.ts';

@@ -81,7 +81,7 @@ interface TrackedEnds {
   readonly natSource: { readonly ip: string; readonly port: number };
 }
 
-/** A translated connection, as it was begun inside. The addresses tell the IP version. Plain JSON. */
+/** A translated connection, as it was begun inside. The addresses say the IP version. Plain JSON. */
 export type TrackedConnection =
   | (TrackedEnds & { readonly protocol: 'udp' | 'tcp'; readonly sport: number; readonly dport: number })
   | (TrackedEnds & {
@@ -150,7 +150,7 @@ export interface Switch {
   /** Forgets every connection of a zone. */
   flushConnections?(zone: number): Promise<void>;
   /**
-   * Notifies when its contents may have changed: after a reconnect, or by anybody's change, our own included; it may notify too often.
+   * Notifies when its contents may have changed: after a reconnect or any change, our own included; it may notify too often.
    * Returns how to unsubscribe. Absent for a switch that cannot notify: it is then read from time to time.
    */
   onChanged?(changed: () => void): () => void;

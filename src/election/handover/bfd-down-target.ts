@@ -1,5 +1,5 @@
 // A handover whose target has BFD down to most of its peers. The caller that started it may not know: BFD reports are in the memory of the
-// lease holder and in no document. So the driver `views` is asked before each step up to the switch, and names a target that is up. Without
+// lease holder and in no document. So the driver `views` is queried before each step up to the switch, and names a target that is up. Without
 // this, elections would revert the switch at once and the drain of the old host would begin again, without end.
 import { idOf, mark, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { RecordStep, StoredItem } from '../../operations/index.ts';

@@ -71,7 +71,7 @@ function attemptHandovers(context: DrainContext): HandoverAttempt {
   const waits: Reason[] = [];
   let [postponed, underWay] = [false, false];
   let refused: Reason | undefined;
-  // On the fleet as it is: the host is tombstoned already. The revision tells these operations from those of other looks.
+  // On the fleet as it is: the host is tombstoned already. The revision distinguishes these operations from those of other passes.
   const operation = `${fleet.revision}.${host.id}`;
   const start = { hosts: [host.id], tombstones: [], operation, by, within, nowMs };
   for (const { evacuator, planned, changes: started, refusal } of startHandovers(fleet, evacuators, start)) {

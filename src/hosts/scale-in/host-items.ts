@@ -33,7 +33,7 @@ export function openWork(fleet: FleetReader, host: string, ...kinds: readonly st
   return [...itemsOfHost(fleet, host)].filter((item) => kinds.includes(kindOf(fleet, item)));
 }
 
-/** Whether a scale-in moves tenants off the host now: it is not empty yet, nobody has brought it back, and the deadline has not passed. */
+/** Whether a scale-in moves tenants off the host now: it is not empty yet, is not recovering, and the deadline has not passed. */
 export function isBeingEmptied(fleet: FleetReader, host: string): boolean {
   const doc = fleet.get(HOST, idOf(HOST, host))?.doc;
   return doc?.state === 'draining' && doc.leaving?.drain === true && openWork(fleet, host, DRAIN_KIND).length > 0;

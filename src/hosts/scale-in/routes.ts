@@ -104,7 +104,7 @@ export function scaleInRoutes(options: ScaleInRoutes): Route[] {
       verb: 'end',
       about: 'Remove hosts that are proven empty and disconnected, each decided on its own',
       fields: {
-        disconnect: Type.Optional(Type.Boolean({ description: 'tell a connected host to leave first' })),
+        disconnect: Type.Optional(Type.Boolean({ description: 'order a connected host to leave first' })),
         force: Type.Optional(strictObject({ reason: REASON })),
       },
       decisionOf: ({ body: { disconnect = false, force }, request }, slicing) =>

@@ -21,7 +21,7 @@ const NO_VALID_HOST = 'no-valid-host';
 
 const MESSAGE_MAX = 1000;
 
-/** The reason in a plan without reports: a drain plans many times a minute, and a scan of every host is for a person who asks. */
+/** The reason in a plan without reports: a drain plans many times a minute, and a scan of every host is for the request of a person. */
 export function noValidHostReason(id: string, { host, within }: Pick<LeavingTenants, 'host' | 'within'>): Reason {
   const where = within === undefined ? '' : ` of site ${within}`;
   const message = `No host${where} fits instance ${id} now. "muster hosts tenants ${host}" says what the hosts lack, and so does "muster scale-in status" once its host leaves.`;

@@ -111,8 +111,8 @@ function bindRemainingPorts(look: MoveContext, host: string, outside: readonly C
 }
 
 /**
- * The ports in the journal. None once the instance is at the target: which ports its host could not connect there, or bound otherwise than it was
- * asked to, is not known port by port.
+ * The ports in the journal. None once the instance is at the target: which ports its host could not connect there, or bound otherwise than
+ * ordered, is not known port by port.
  */
 function bindInlinePorts(look: MoveContext, host: string): Change[] {
   const { fleet, instance, nowMs } = look;

@@ -20,7 +20,7 @@ import { composeBindOrder, composeDeleteBindingOrder, nonInlinePorts } from '../
 import { portsOf, type StoredInstance } from '../build/placement.ts';
 import { switchModeOf } from './switch-mode.ts';
 
-/** After this many calls without an answer the back end is not asked again in this try. */
+/** After this many calls without an answer the back end is not called again in this try. */
 const ORDER_TRIES_MAX = 5;
 const ORDER_RETRY_MS = 5000;
 

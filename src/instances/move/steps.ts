@@ -136,7 +136,7 @@ export function failSourceLost(look: MoveContext, sweep: typeof sweepEnd = sweep
   return endSourceLost(look, `Host ${from} ${lossText(fleet, from)} before it had migrated the instance.`, sweep);
 }
 
-/** The source was ordered to migrate it, and neither end can be asked what became of that: either of them may have the only copy. */
+/** The source was ordered to migrate it, and neither end can report what became of that: either of them may have the only copy. */
 export function failBothLost(look: MoveContext): RecordStep {
   mark('move-source-lost');
   const { fleet, instance } = look;

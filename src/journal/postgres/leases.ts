@@ -10,7 +10,7 @@ import { LEASE_RELEASED } from './listener.ts';
 import { PostgresTimedLeases } from './timed-leases.ts';
 import type { Lease, LeaseAnswer, LeaseRequest, VacancyWait } from '../store.ts';
 
-// A waiting statement would keep old rows from being cleaned up for as long as it waits, which is for days; so followers ask.
+// A waiting statement would keep old rows from being cleaned up for as long as it waits, which is for days; so followers poll.
 const VACANCY_POLL_MS = 200;
 const VACANCY_RETRY_MS = 500;
 
@@ -45,7 +45,7 @@ export class PostgresLeases {
     const { name, endsWith } = request;
     if (endsWith === 'time') return this.#timed.acquire(request);
     return this.#options.session.run(async (client, tenures) => {
-      // Followers ask all the time: the head row is locked only when there is something to be had.
+      // Followers poll all the time: the head row is locked only when there is something to be had.
       if (await this.#isVacant(client, name)) {
         const lease = await this.#acquire(client, request, tenures);
         if (lease !== undefined) return { kind: 'held', lease };
@@ -81,7 +81,7 @@ export class PostgresLeases {
     return row === undefined || row.expired || row.abandoned;
   }
 
-  /** The lock of the new tenure is there before anybody can see the tenure. */
+  /** The lock of the new tenure is taken before the tenure is visible. */
   async #take(client: ClientBase, { name, holder, url, ttlMs }: LeaseRequest) {
     const text = `INSERT INTO ${this.#table} AS lease (name, holder, url, epoch, expires_at)
       VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 millisecond')

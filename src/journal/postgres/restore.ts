@@ -1,4 +1,4 @@
-// Fills an empty PostgreSQL schema from a dump. A mark that is committed first tells a store that was not filled to its end:
+// Fills an empty PostgreSQL schema from a dump. A mark that is committed first shows that a store was not filled to its end:
 // no server starts on it, and the restore can be run again. Everything else is one transaction.
 import { escapeIdentifier, type PoolClient } from 'pg';
 import { PostgresConnections } from './connections.ts';

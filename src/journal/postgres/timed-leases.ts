@@ -17,7 +17,7 @@ export class PostgresTimedLeases {
     this.#table = `${escapeIdentifier(schema)}.lease`;
   }
 
-  /** The time of the row that is there is compared once its lock is had: of two who ask at once, the second finds the first. */
+  /** The time of the row that is there is compared once its lock is had: of two acquirers at once, the second finds the first. */
   acquire({ name, holder, url, ttlMs }: LeaseRequest): Promise<LeaseAnswer> {
     const text = `INSERT INTO ${this.#table} AS lease (name, holder, url, epoch, expires_at)
       VALUES ($1, $2, $3, 1, clock_timestamp() + $4 * interval '1 millisecond')

@@ -18,7 +18,7 @@ export type SnapshotStep =
 
 export type ReaderAnswer = ReadAnswer | HistoryPage | SnapshotStep | undefined;
 
-/** Undefined asks it to end. */
+/** Undefined is the order to end. */
 export type ReaderRequest = (ReaderQuery & { readonly serial: number }) | undefined;
 
 export type ReaderReply = { readonly serial: number } & (

@@ -1,4 +1,4 @@
-// Fills an empty SQLite file from a dump. A mark that is committed first tells a store that was not filled to its end: no
+// Fills an empty SQLite file from a dump. A mark that is committed first shows that a store was not filled to its end: no
 // server starts on it, and the restore can be run again. Everything else is one transaction.
 import type { DatabaseSync } from 'node:sqlite';
 import type { CommitRow } from '../commit-row.ts';

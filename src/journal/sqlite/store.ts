@@ -44,7 +44,7 @@ const THREAD_BATCHES_MIN = 32;
 const THREAD_CHANGES_MIN = 200;
 
 /**
- * So many groups from a large one on go to the thread, however small: many ask, and what they ask next is decided meanwhile.
+ * So many groups from a large one on go to the thread, however small: many requests are waiting, and the next ones are decided meanwhile.
  * Between two large ones of 64 clients there are now and then more than three small ones.
  */
 const THREAD_GROUPS = 16;

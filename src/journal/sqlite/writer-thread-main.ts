@@ -6,7 +6,7 @@ import { monotonicMs } from './lease-clock.ts';
 import { connect } from './schema.ts';
 import type { Group, WriteAnswer } from '../store.ts';
 
-/** Undefined asks it to end. */
+/** Undefined is the order to end. */
 export type WriterRequest =
   (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockOffsetMs: number }) | undefined;
 

@@ -110,7 +110,7 @@ export function wiredPlacesOf(fleet: FleetReader, ports: readonly Port[]): Wired
   });
 }
 
-/** Why a node cannot be connected to what a request asks for. */
+/** Why a node cannot be connected to the networks of a request. */
 export function wiringProblem(fleet: FleetReader, nics: readonly ResolvedNic[]): Refusal | undefined {
   for (const [at, nic] of nics.entries()) {
     const id = nic.kind === 'port' ? nic.port.doc.network : nic.network;

@@ -63,7 +63,7 @@ function shareOf(kind: string, doc: CountedDocument | undefined): Share | undefi
   return kind === PORT.name ? { project, ports: 1 } : { project, instances: 1, ...amounts };
 }
 
-/** A node that somebody reserved by hand counts as the instance that it is for; one of a build does not, since its instance counts. */
+/** A node that was reserved by hand counts as the instance that it is for; one of a build does not, since its instance counts. */
 function shareOfReservation({ project, state, request }: CountedReservation): Share | undefined {
   if (project === undefined || state === 'error' || request.build !== undefined) return undefined;
   return { project, instances: 1, vcpus: request.vcpus ?? 0, memoryMiB: request.memory_mb ?? 0 };

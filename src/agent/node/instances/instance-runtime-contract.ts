@@ -21,7 +21,7 @@ export function callFor(task: string, more: Partial<RuntimeCall> = {}): RuntimeC
   return { task, host: 'h1', ports: [], signal: new AbortController().signal, ...more };
 }
 
-/** Reads and writes fail while it is told so. */
+/** Reads or writes fail while `broken` says so. */
 class BrokenDisk extends MemoryDisk {
   broken: 'read' | 'write' | undefined;
 

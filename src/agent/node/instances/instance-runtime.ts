@@ -83,7 +83,7 @@ export function runtimeFailed(fault: string, problem: string): RuntimeFailure {
   return { kind: 'failed', fault, problem };
 }
 
-/** What the agent stopped is no failure that anybody decides by. */
+/** What the agent stopped is no failure: nothing is decided by it. */
 export const CUT_SHORT = runtimeFailed('cut-short', 'the agent was stopped');
 
 export function failShortage(short: readonly string[]): RuntimeFailure {

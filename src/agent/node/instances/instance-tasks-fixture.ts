@@ -1,4 +1,4 @@
-// Tasks for simulated machines, and the host's side of a network that writes down what it is asked.
+// Tasks for simulated machines, and the host's side of a network that records its calls.
 import {
   NetworkUnavailable,
   type HostNetworkRequest,

@@ -36,7 +36,7 @@ export interface SimulatedHypervisorOptions {
   /** More than this is not built; without it everything fits. */
   readonly capacity?: RuntimeCapacity;
   readonly failures?: readonly ArmedTaskFault[];
-  /** Trouble that is armed elsewhere, asked for when nothing that is armed here strikes. */
+  /** Faults that are armed elsewhere: looked up when none that is armed here matches. */
   readonly faultFor?: (at: TaskOnHost) => InjectedTaskFault | undefined;
   /** The machine of another host, to send instances to. Without it, what is prepared counts as received. */
   readonly peer?: (host: string) => SimulatedHypervisor | undefined;

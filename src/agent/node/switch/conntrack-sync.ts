@@ -116,7 +116,7 @@ export class ConntrackSync {
 
   async #deposit({ copy }: SyncTask): Promise<string | undefined> {
     const { driver, link, log } = this.#ports;
-    // One that cannot tell leaves none: the other end is not kept waiting.
+    // One that cannot list them leaves none: the other end is not kept waiting.
     const all = (await driver.listConnections?.(copy.service)) ?? [];
     const connections = all.slice(0, DEPOSIT_MAX).map((one) => formatConnection(one));
     if (all.length > DEPOSIT_MAX)

@@ -91,7 +91,7 @@ export class PacketResponder {
     this.#restoredNextHops = new Map(sent);
   }
 
-  /** From now on it does what this view asks for. Called once its flows are there. */
+  /** From now on it answers as this view says. Called once its flows are there. */
   applyView(view: DataplaneView): void {
     const responderConfig = responderConfigOf(view);
     this.#config = responderConfig;

@@ -24,7 +24,7 @@ export type ReconcileResult =
   | { readonly kind: 'applied' | 'already'; readonly unready?: readonly UnreadyService[] }
   | { readonly kind: 'failed'; readonly problems: readonly string[] };
 
-/** Of a gap or a flow in the way, a few tell enough. */
+/** Of a gap or a flow in the way, a few examples are enough. */
 const NAMED_MAX = 5;
 
 /** What was last found on the switch as it should be, and for which view. */

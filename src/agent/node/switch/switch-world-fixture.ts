@@ -1,4 +1,4 @@
-// Hosts in service, each with a switch of its own and an agent that keeps it, under a clock that moves when told to.
+// Hosts in service, each with a switch of its own and an agent that keeps it, under a virtual clock.
 import { onTestFinished } from 'vitest';
 import { SimulatedSwitch } from '../../../dataplane/runtime.ts';
 import { idOf, put } from '../../../fleet/index.ts';

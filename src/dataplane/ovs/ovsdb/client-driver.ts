@@ -77,7 +77,7 @@ export class OvsdbClient {
     const id = `muster-${this.#lastMonitor}`;
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
     const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
-    // Known before it is asked for: the first update may be on the heels of the answer, and a new connection must know of it.
+    // Registered before the request: the first update may follow the answer at once, and a new connection must know of it.
     this.#monitors.set(id, monitor);
     try {
       await subscribe(connection, { id, monitor }, this.#leftMs(untilMs));

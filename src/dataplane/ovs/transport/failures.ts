@@ -1,5 +1,5 @@
 // What goes wrong between us and a daemon of Open vSwitch. Each failure has a code that does not change and says whether
-// asking again can help.
+// a repetition can help.
 
 export type FailureCode =
   | 'bad-address'
@@ -46,7 +46,7 @@ export class ClientClosed extends DaemonFailure {
 
 /** The daemon is not there, or went away before it answered. */
 export class ConnectionLost extends DaemonFailure {
-  /** Whether the daemon may have done what it was asked: then look before you ask again. */
+  /** Whether the daemon may have carried out the request: then read before you repeat it. */
   readonly mayHaveApplied: boolean;
 
   constructor(message: string, options: Because & { readonly mayHaveApplied?: boolean } = {}) {
@@ -55,7 +55,7 @@ export class ConnectionLost extends DaemonFailure {
   }
 }
 
-/** The daemon did not answer in time. What it was asked may still be done. */
+/** The daemon did not answer in time. It may still carry out the request. */
 export class RequestTimedOut extends DaemonFailure {
   constructor(message: string) {
     super({ code: 'request-timed-out', retryable: true }, message);

@@ -25,7 +25,7 @@ import type { LiveConnection } from './reconnecting-connection-driver.ts';
 
 /** Callers wait for their answers; whoever has this many open does not. */
 const REQUESTS_OPEN_MAX = 4096;
-/** Daemons ask whether we are there, one question at a time. */
+/** Daemons send one echo request at a time. */
 const ANSWERS_WAITING_MAX = 16;
 
 export interface JsonRpcConnectionOptions {
@@ -207,7 +207,7 @@ export class JsonRpcConnection implements LiveConnection {
     return typeof id === 'number' ? this.#pending.get(id) : undefined;
   }
 
-  /** A daemon that asks and does not read gets a few answers, not a queue of them. */
+  /** A daemon that sends echo requests and reads no answers gets a few, not a queue of them. */
   #answer({ method, params, id }: JsonRpcMessage & { readonly kind: 'request' }): void {
     if (this.#answersWaiting >= ANSWERS_WAITING_MAX) return;
     this.#answersWaiting += 1;

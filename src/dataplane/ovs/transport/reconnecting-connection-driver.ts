@@ -141,12 +141,12 @@ export class ReconnectingConnection<C extends LiveConnection> {
     return false;
   }
 
-  /** False when it ended before anybody could have it. */
+  /** False when it ended before it could be used. */
   async #bringUp(connection: C): Promise<boolean> {
     try {
       await this.#options.prepare?.(connection);
     } catch (error) {
-      // A daemon that does not take what we need is no use to anybody; it may have been changed when it is tried again.
+      // A daemon that refuses what we need is of no use; it may have been upgraded by the next try.
       connection.end(asError(error));
       return false;
     }

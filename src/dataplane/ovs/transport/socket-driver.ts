@@ -7,7 +7,7 @@ import { ConnectionLost } from './failures.ts';
 /** A new connection; `signal` aborts the attempt. */
 export type Dial = (signal: AbortSignal) => Promise<Duplex>;
 
-/** A peer whose machine is gone says nothing; the kernel asks it now and then. */
+/** A peer whose machine is gone closes nothing; the kernel probes it now and then. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
 export function dialSocket(address: SocketAddress): Dial {
