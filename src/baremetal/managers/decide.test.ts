@@ -194,6 +194,7 @@ describe('to forget a manager', () => {
     ['live', [putManager('m1')], 'manager-live'],
     ['draining', [putManager('m1', DRAINING)], 'manager-live'],
     ['with-nodes', [putManager('m1', { state: 'lost' }), putOwned('n1', 'm1')], 'manager-has-nodes'],
+    ['paused', [putManager('m1', { state: 'lost', embedded: true, paused: { by: 'op', atMs: 1 } })], 'manager-paused'],
     ['lost', [putManager('m1', { state: 'lost' })], 'accepted'],
     ['stopped', [putManager('m1', { state: 'stopped' })], 'accepted'],
   ])('%s', (_name, changes, code) => {

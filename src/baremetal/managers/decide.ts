@@ -129,6 +129,8 @@ export function forgetManager(fleet: FleetReader, { id: name }: { readonly id: s
   if (stored === undefined) return refuse(unknownManager(name));
   const { id, doc } = stored;
   if (isOnDuty(doc)) return refuse(managerOnDuty(id));
+  // It is there, and would begin anew at once.
+  if (doc.paused !== undefined) return refuse(managerPaused(id));
   const nodes = fleet.projection(MANAGED_NODES).countOf(id);
   if (nodes > 0) return refuse(managerHasNodes(id, nodes));
   return accept([remove(MANAGER, id), ...clearAlarm(fleet, lostAlarmId(id))], stored);
@@ -163,6 +165,11 @@ export function leaseLost(name: string): Refusal {
 function managerOnDuty(name: string): Refusal {
   const message = `Manager "${name}" is live. Stop its process first.`;
   return { kind: 'conflict', code: 'manager-live', message, facts: { manager: name } };
+}
+
+function managerPaused(name: string): Refusal {
+  const message = `Manager "${name}" is paused: its process is there. Resume it with "muster baremetal managers resume ${name}", and stop its server if it is not to come back.`;
+  return { kind: 'conflict', code: 'manager-paused', message, facts: { manager: name } };
 }
 
 function managerHasNodes(name: string, nodes: number): Refusal {

@@ -54,6 +54,7 @@ function evacuationText({ kind, how, to, sentence }: Tenant['evacuation']): stri
   const where = to === undefined ? '' : ` to ${to}`;
   switch (kind) {
     case 'move':
+      if (how === 'drain') return `give its nodes away${where}`;
       return how === 'handover' ? `move by a handover${where}` : `move${how === undefined ? '' : ` ${how}`}${where}`;
     case 'drain':
       return 'be drained: what lives in it leaves';
@@ -130,10 +131,12 @@ function wayText({ by, how }: Interruption): string {
   if (by === 'rebuild') return 'rebuilt';
   if (by === 'drain') return 'drained';
   if (by === 'ends') return 'end with the host';
+  if (how === 'drain') return 'drained';
   return how === 'handover' ? 'moved by a handover' : `moved${how === undefined ? '' : ` ${how}`}`;
 }
 
-function consequenceText({ by, interruption }: Interruption): string {
+function consequenceText({ by, how, interruption }: Interruption): string {
+  if (how === 'drain') return 'its nodes go to others, and nothing is done to a machine';
   return by === 'drain' ? 'what lives inside is started elsewhere' : INTERRUPTIONS[interruption];
 }
 
