@@ -15,6 +15,7 @@ import { createSite, SITE } from '../sites/index.ts';
 import { realClock } from './clock.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { demoCatalogue } from './demo-catalogue.ts';
+import { demoCluster } from './demo-cluster.ts';
 import { DEMO_SITE, demoHosts } from './demo-hosts.ts';
 import { demoNodes } from './demo-nodes.ts';
 import { realIds } from './ids.ts';
@@ -116,8 +117,10 @@ async function joinMissing(journal: Journal, fleet: SimulatedFleet, { hosts, log
 /** Once, with the first hosts: what was deleted since is not created again. */
 async function makeCatalogue(journal: Journal, log: Log): Promise<void> {
   const { fleet } = journal;
-  if (fleet.count(FLAVOR) + fleet.count(NETWORK) === 0)
+  if (fleet.count(FLAVOR) + fleet.count(NETWORK) === 0) {
     await make({ journal, log }, 'flavors and networks of the demonstration', demoCatalogue);
+    await make({ journal, log }, 'Kubernetes cluster of the demonstration', demoCluster);
+  }
   // A removed node is still known: it is not enrolled again.
   if (fleet.count(NODE) === 0) await make({ journal, log }, 'machines of the demonstration', demoNodes);
 }

@@ -1,32 +1,12 @@
 // The bare-metal part of the README's tour, command by command, against the demonstration as "npm start" runs it: what it prints there is what is printed,
 // but for times, revisions, ids, and which manager is the quicker one.
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { newFolder, run, start, type Started } from './muster.ts';
+import { readTour } from './readme-steps.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const BEGIN = '**Give machines away whole.**';
-const END = '**Ask what happened**';
-
-interface Step {
-  readonly command: string;
-  readonly printed: string;
-}
-
-function readTour(): Step[] {
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
-  const tour = readme.slice(readme.indexOf(BEGIN), readme.indexOf(END));
-  const steps: { command: string; printed: string }[] = [];
-  for (const line of tour.split('\n')) {
-    const shown = line.startsWith('    ') ? line.slice(4) : '';
-    if (shown.startsWith('$ ')) steps.push({ command: shown.slice(2), printed: '' });
-    else if (shown !== '') steps.at(-1)!.printed += `${shown}\n`;
-  }
-  return steps;
-}
-
-const TOUR = readTour();
+const TOUR = readTour('**Give machines away whole.**', '**Ask what happened**');
 
 /** Whether there is time for a line of progress is not promised, nor which of the others takes a node over. */
 function strip(text: string): string {

@@ -51,7 +51,7 @@ function facts(one: Cluster, nowMs: number): Facts {
       `deadline ${durationText(deadlineMs)}${evictBare ? ', evicts bare pods' : ''}${keepEmptyDir ? ', keeps emptyDir pods' : ''}`,
     ],
     ['When a host leaves', `${one.whenHostLeaves}, ${one.drainsAtOnce} at once`],
-    ['Muster may not', one.missingPermissions?.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')],
+    ['Muster may not', describeMissing(one)],
     ...changedFacts(one, nowMs),
   ];
 }
@@ -59,6 +59,13 @@ function facts(one: Cluster, nowMs: number): Facts {
 function describeSsh({ user, port, address, sudo, proof, hostKeys, knownHosts }: NonNullable<Cluster['ssh']>): string {
   const keys = hostKeys === 'pinned' ? `${knownHosts.length} pinned host keys` : 'the first host key of each machine';
   return `${user}@${address ?? 'the first NIC'}:${port} by ${proof}${sudo === true ? ', with sudo' : ''}; takes ${keys}`;
+}
+
+function describeMissing({ kind, missingPermissions }: Cluster): string | undefined {
+  if (kind === 'simulated') return undefined;
+  if (missingPermissions === undefined) return '(the cluster does not say)';
+  const missing = missingPermissions.map(({ verb, resource }) => `${verb} ${resource}`);
+  return missing.length === 0 ? '(it may do all that it needs)' : missing.join(', ');
 }
 
 export function clustersCommand(cli: Cli): Command {

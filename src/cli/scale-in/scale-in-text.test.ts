@@ -197,6 +197,20 @@ describe('what cannot leave', () => {
     ]);
   });
 
+  test('what-goes-when-something-inside-has-left is not without a place', () => {
+    const next = {
+      host: 'c1',
+      kind: 'instance',
+      id: 'w1',
+      reason: { code: 'worker-leaves-first' },
+      sentence: 'Its worker first.',
+    };
+    const web = { host: 'c1', kind: 'instance', id: 'web', reason: { code: 'x' }, sentence: 'No host fits.' };
+    const lines = ['Moved when what runs in them has left (1):', '  c1 instance w1: Its worker first.'];
+    expect(blockedLines([next], 1)).toEqual(lines);
+    expect(blockedLines([next, web], 2)).toEqual(['No place to go (1):', '  c1 instance web: No host fits.', ...lines]);
+  });
+
   test('a-host-whose-instances-are-left-to-the-operator-is-named, while something is left there', () => {
     const leaving = host('c1', { drain: false, left: { designations: 0, instances: 1 } });
     expect(undrainedLines([leaving])).toEqual([

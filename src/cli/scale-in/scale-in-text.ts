@@ -34,14 +34,19 @@ export type Blocked = BlockedTenants['blocked'][number];
 /** Why a service stays although another host could take it: somebody paused elections, or its switch cannot be stopped. */
 const HELD: ReadonlySet<string> = new Set(['elections-held', 'held-out-of-control']);
 
-/** A heading, a line for each that is listed, and how many are not; nothing when all can go. What is held has a heading of its own. */
+/** What is inside of it leaves first: where it goes is decided then. */
+const NEXT: ReadonlySet<string> = new Set(['worker-leaves-first']);
+
+/** A heading, a line for each that is listed, and how many are not; nothing when all can go. What is held, or goes next, has a heading of its own. */
 export function blockedLines(blocked: readonly Blocked[], inAll: number): string[] {
   const held = blocked.filter(({ reason }) => HELD.has(reason.code));
-  const homeless = blocked.filter(({ reason }) => !HELD.has(reason.code));
+  const next = blocked.filter(({ reason }) => NEXT.has(reason.code));
+  const homeless = blocked.filter(({ reason }) => !HELD.has(reason.code) && !NEXT.has(reason.code));
   const more = inAll - blocked.length;
   return [
-    ...headedLines(`No place to go (${held.length === 0 ? inAll : homeless.length}):`, homeless),
+    ...headedLines(`No place to go (${held.length + next.length === 0 ? inAll : homeless.length}):`, homeless),
     ...headedLines(`Held where they are (${held.length}):`, held),
+    ...headedLines(`Moved when what runs in them has left (${next.length}):`, next),
     ...(more > 0 ? [`  and ${more} more, not listed. "muster scale-in status HOST" lists those of one host.`] : []),
   ];
 }
