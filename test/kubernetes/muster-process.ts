@@ -11,13 +11,27 @@ export interface MusterAnswer {
 
 export class MusterProcess {
   #running: ServerProcess;
+  readonly #options: readonly string[];
+  /** Of those that were killed. */
+  #log = '';
 
-  private constructor(running: ServerProcess) {
+  private constructor(running: ServerProcess, options: readonly string[]) {
     this.#running = running;
+    this.#options = options;
   }
 
-  static async start(): Promise<MusterProcess> {
-    return new MusterProcess(await startServer(newFolder()));
+  static async start(...options: readonly string[]): Promise<MusterProcess> {
+    return new MusterProcess(await startServer(newFolder(), ...options), options);
+  }
+
+  /** The folder of its data. */
+  get data(): string {
+    return this.#running.data;
+  }
+
+  /** All that it wrote since the first start. */
+  get log(): string {
+    return this.#log + this.#running.out() + this.#running.err();
   }
 
   /** A command against it. */
@@ -36,12 +50,13 @@ export class MusterProcess {
   }
 
   async restart(): Promise<void> {
-    this.#running = await startServer(this.#running.data);
+    this.#log = this.log;
+    this.#running = await startServer(this.#running.data, ...this.#options);
     // It is there before it decides.
     await waitFor('the lease', async () => /this server decides/.test(this.#running.err()) || undefined);
   }
 
-  async send(method: 'GET' | 'POST', path: string, payload?: object): Promise<MusterAnswer> {
+  async send(method: 'GET' | 'POST' | 'PATCH', path: string, payload?: object): Promise<MusterAnswer> {
     const token = readFileSync(join(this.#running.data, 'admin-token'), 'utf8').trim();
     const answered = await fetch(`${this.#running.url}/api/v1${path}`, {
       method,
@@ -55,7 +70,7 @@ export class MusterProcess {
   }
 
   /** What is refused is thrown. */
-  async mustSend<T>(method: 'GET' | 'POST', path: string, payload?: object): Promise<T> {
+  async mustSend<T>(method: 'GET' | 'POST' | 'PATCH', path: string, payload?: object): Promise<T> {
     const { status, body } = await this.send(method, path, payload);
     if (status >= 300) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(body)}`);
     return body as T;

@@ -24,25 +24,36 @@ export interface Sshd {
   readonly hostKey: string;
 }
 
-/**
- * Ends with the test. Commands see `environment`, and nothing of the test's own. With a password the user is let in by it as well: only for root, who may give this
- * sshd passwords of its own.
- */
-export async function startSshd(environment: Readonly<Record<string, string>> = {}, password?: string): Promise<Sshd> {
+export interface SshdOptions {
+  /** The user is let in by it as well: only for root, who may give this sshd passwords of its own. */
+  readonly password?: string;
+  /** One that is there, in place of a new one. */
+  readonly userKeyFile?: string;
+  readonly onFinished?: (clean: () => Promise<void>) => void;
+}
+
+/** Ends with the test. Commands see `environment`, and nothing of the test's own. */
+export async function startSshd(
+  environment: Readonly<Record<string, string>> = {},
+  { password, userKeyFile, onFinished = onTestFinished }: SshdOptions = {},
+): Promise<Sshd> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-sshd-'));
-  const [hostKeyFile, privateKeyFile] = [join(folder, 'host'), join(folder, 'user')];
-  for (const file of [hostKeyFile, privateKeyFile])
+  const [hostKeyFile, privateKeyFile] = [join(folder, 'host'), userKeyFile ?? join(folder, 'user')];
+  for (const file of userKeyFile === undefined ? [hostKeyFile, privateKeyFile] : [hostKeyFile])
     await run('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', '', '-f', file]);
   const port = await freePort();
   const passwords = password === undefined ? undefined : await writePasswords(folder, password);
   const hasPassword = passwords !== undefined;
-  await writeFile(join(folder, 'config'), configOf({ folder, port, hostKeyFile, environment, hasPassword }));
+  await writeFile(
+    join(folder, 'config'),
+    configOf({ privateKeyFile, folder, port, hostKeyFile, environment, hasPassword }),
+  );
   // It drops its privileges into this folder, which the service would make.
   if (process.getuid?.() === 0) await mkdir('/run/sshd', { recursive: true });
   const command = [SSHD, '-D', '-e', '-f', join(folder, 'config')];
   const [program = '', ...args] = passwords === undefined ? command : [...withPasswords(passwords), ...command];
   const server = spawn(program, args, { stdio: 'ignore' });
-  onTestFinished(async () => {
+  onFinished(async () => {
     await endChild(server, 'SIGTERM');
     await rm(folder, { recursive: true, force: true });
   });
@@ -66,6 +77,7 @@ function withPasswords(file: string): string[] {
 }
 
 interface SshdPlace {
+  readonly privateKeyFile: string;
   readonly folder: string;
   readonly port: number;
   readonly hostKeyFile: string;
@@ -73,13 +85,13 @@ interface SshdPlace {
   readonly hasPassword: boolean;
 }
 
-function configOf({ folder, port, hostKeyFile, environment, hasPassword }: SshdPlace): string {
+function configOf({ privateKeyFile, folder, port, hostKeyFile, environment, hasPassword }: SshdPlace): string {
   const set = Object.entries(environment).map(([name, value]) => `"${name}=${value}"`);
   return [
     'ListenAddress 127.0.0.1',
     `Port ${port}`,
     `HostKey ${hostKeyFile}`,
-    `AuthorizedKeysFile ${folder}/user.pub`,
+    `AuthorizedKeysFile ${privateKeyFile}.pub`,
     `PidFile ${folder}/pid`,
     'PermitRootLogin yes',
     `PasswordAuthentication ${hasPassword ? 'yes' : 'no'}`,

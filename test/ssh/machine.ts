@@ -21,7 +21,10 @@ export interface Machine {
 
 export async function startMachine(password?: string): Promise<Machine> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-ssh-machine-'));
-  const sshd = await startSshd({ MACHINE: folder, PATH: '/usr/sbin:/usr/bin:/bin' }, password);
+  const sshd = await startSshd(
+    { MACHINE: folder, PATH: '/usr/sbin:/usr/bin:/bin' },
+    password === undefined ? {} : { password },
+  );
   const sockets = new Set<Socket>();
   const relay = await listen((socket) => {
     const behind = connect(sshd.port, '127.0.0.1');

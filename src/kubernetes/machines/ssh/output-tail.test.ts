@@ -23,22 +23,23 @@ describe('secrets are taken out', () => {
   });
 
   test('wherever the beginning of the output is cut off', () => {
-    // The cut goes through each of its characters once.
-    const lengths = [LOG_BYTES_MAX, 256 * 1024 + LOG_BYTES_MAX];
-    for (const length of lengths) {
-      for (let before = 0; before <= SECRET.length + 60; before += 1) {
-        const { text, isCut } = tailOf('x'.repeat(100), SECRET, 'y'.repeat(length - before), 'z'.repeat(before % 7));
+    // The cut goes through each of its characters once: when what is not kept is dropped, and when the rest is shown.
+    for (const dropped of [0, 256 * 1024]) {
+      for (let nth = 0; nth < SECRET.length + 60; nth += 1) {
+        const { text, isCut } = tailOf('x'.repeat(dropped + 100), SECRET, 'y'.repeat(LOG_BYTES_MAX - nth));
         expect(isCut).toBe(true);
-        for (let from = 0; from + 8 <= SECRET.length; from += 1)
-          expect(text).not.toContain(SECRET.slice(from, from + 8));
-        expect(text.startsWith('[secret]') || !/[a-h1-8]{4}/.test(text)).toBe(true);
+        for (let from = 0; from + 4 <= SECRET.length; from += 1)
+          expect(text.includes(SECRET.slice(from, from + 4))).toBe(false);
       }
     }
   });
 
   test('that stand side by side over a cut', () => {
-    const { text } = tailOf(...Array.from({ length: 40_000 }, () => SECRET));
-    expect(text.replaceAll('[secret]', '')).toHaveLength(text.length % '[secret]'.length);
+    // With some of these the last of them is when the others are dropped.
+    for (let count = 17_405; count < 17_415; count += 1) {
+      const { text } = tailOf(...Array.from({ length: count }, () => SECRET));
+      expect(text.replaceAll('[secret]', '')).toHaveLength(text.length % '[secret]'.length);
+    }
   });
 });
 

@@ -11,20 +11,30 @@ const SILENCE_MAX_S = 60;
 export const BEAT_MS = 10_000;
 /** Between being told to end and being killed. */
 const GRACE_S = 5;
-export const STOP_MAX_MS = (GRACE_S + 3) * 1000;
+/** Also on a machine that is busy. */
+export const STOP_MAX_MS = 4 * GRACE_S * 1000;
 export const BEAT = '\n';
 
 // The input is the script up to a NUL, then a line now and then. The script runs in a process group of its own (`set -m`), as one with all that it starts; the watch
-// ends the group when the input ends or is silent. There is no quote in it, so that every login shell passes it on as it is.
+// ends the whole group when the input ends or is silent, and the command lasts until that is done. There is no single quote in it: a login shell passes it on as it is.
+const WATCH = [
+  `while IFS= read -r -t ${SILENCE_MAX_S} beat; do :; done`,
+  'kill -USR1 $$; kill -TERM -- -$job',
+  `end=$((SECONDS + ${GRACE_S})); while kill -0 -- -$job; do [ $SECONDS -ge $end ] && break; sleep 0.1; done`,
+  'kill -KILL -- -$job',
+  // A machine may have nobody who removes what has ended.
+  'end=$((SECONDS + 2)); while kill -0 -- -$job; do [ $SECONDS -ge $end ] && break; sleep 0.1; done',
+].join('; ');
+
 const RUNNER = [
   'IFS= read -r -d "" program || exit 97',
-  'set -m',
+  'stopped=; trap "stopped=1" USR1; set -m',
   '(eval "$program") </dev/null 2>&1 & job=$!',
-  `(while IFS= read -r -t ${SILENCE_MAX_S} beat; do :; done; kill -TERM -- -$job; sleep ${GRACE_S}; kill -KILL -- -$job) >/dev/null 2>&1 & watch=$!`,
+  `(${WATCH}) >/dev/null 2>&1 & watch=$!`,
   // What the shell says of its jobs is not the script's output.
   'exec 2>/dev/null; wait $job; code=$?',
-  'kill -KILL -- -$watch',
-  'exit $code',
+  'if [ -n "$stopped" ]; then wait $watch; exit 143; fi',
+  'kill -KILL -- -$watch; exit $code',
 ].join('; ');
 
 export function composeCommand(action: ScriptAction, { sudo }: { readonly sudo?: true }): string {
