@@ -28,7 +28,7 @@ const SHORT_BODY_LENGTH = 24;
 /** Answers that are made of nothing else, such as what became of each host of a scale-in, are kept whole up to here; a document has 64 KiB at most. */
 const KEPT_BODY_LENGTH_MAX = 20 * 1024;
 
-/** A key and a request as digests; the second of each as versions before made them. */
+/** A key and a request as digests; the second of each as earlier versions made them. */
 export interface IdempotencyKey {
   readonly id: string;
   readonly requestDigest: string;

@@ -121,7 +121,7 @@ export class CertificateKeeper {
     this.#isRefused = false;
   }
 
-  /** Asks for certificates until `signal` is aborted. */
+  /** Requests certificates until `signal` is aborted. */
   async run(requester: () => CertificateRequester | undefined, signal: AbortSignal): Promise<void> {
     if (this.#ports.link.certificates === undefined) return;
     const { clock } = this.#ports;

@@ -41,11 +41,11 @@ export interface HeartbeatLoopParts {
   readonly refusedView: () => HostReport['refusedView'];
 }
 
-/** Looking a machine over costs something; what it is made of changes rarely. */
+/** An inspection of the machine costs something, and its hardware changes rarely. */
 const INSPECT_MS = 60_000;
-/** A heartbeat waits no longer for it. */
+/** A heartbeat waits no longer than this for an inspection. */
 const INSPECT_TIMEOUT_MS = 1000;
-/** A tenth either way keeps hosts that started together from sending together for ever. */
+/** Jitter, either way: hosts that started together do not send together for ever. */
 const JITTER = 0.1;
 /** An operation may wait for this report; hosts that were changed together still do not all report at once. */
 const COALESCE_MS = 200;
@@ -98,7 +98,7 @@ export class HeartbeatLoop {
         const startMs = clock.nowMs();
         const ms = Math.round(heartbeatMs * (1 - JITTER + 2 * JITTER * random()));
         await this.#wakeSignal.wait(signal, { clock, ms });
-        // Rung for: what else changes within a moment comes along.
+        // Woken early: what else changes within a moment is sent with it.
         if (clock.nowMs() - startMs < ms && !signal.aborted) {
           await this.#urgentSignal.wait(signal, { clock, ms: COALESCE_MS * (0.5 + random() / 2) });
         }
@@ -145,7 +145,7 @@ export class HeartbeatLoop {
     const { serviceVersion } = this.#parts;
     const [applied, asOf] = [this.#parts.appliedDigest(), this.#parts.viewRevision()];
     const unready = this.#parts.unready();
-    // An older server knows hosts that have converged and hosts that have not: to such a one this host has not.
+    // An older server knows only converged or not converged, and no unready services: to such a one this host has not converged.
     const isInformed = unready.length === 0 || (this.#readiness !== undefined && unready.length <= UNREADY_MAX);
     return {
       serviceVersion,

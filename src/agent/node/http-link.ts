@@ -32,9 +32,9 @@ import { ReplyClient } from '../../link/runtime.ts';
 import type { AgentLink, CertificateLink } from './ports.ts';
 
 export interface HttpLinkOptions {
-  /** Certificates in PEM that servers are trusted by, instead of the system's. */
+  /** CA certificates in PEM, instead of the system's. */
   readonly ca?: string | undefined;
-  /** Fingerprints that servers are known by: one that shows none of them is not spoken to. */
+  /** Pinned fingerprints of servers: no request is sent to one that shows none of them. */
   readonly pins?: readonly Fingerprint[] | undefined;
   readonly timeoutMs?: number | undefined;
   /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
@@ -43,7 +43,7 @@ export interface HttpLinkOptions {
 
 /** Less than the heartbeats that a host may miss before it is suspect: another server can still be tried. */
 const TIMEOUT_MS = 5000;
-/** On top of the wait at the server, or of the way of a large body: a slow answer is still an answer. */
+/** On top of the wait at the server, or of the time that a large body takes: a slow answer is still an answer. */
 const GRACE_MS = 10_000;
 
 const VIEW_REPLY = Type.Union([
@@ -76,7 +76,7 @@ export class HttpLink implements AgentLink {
   }
 
   isAuthenticated(server: string): boolean {
-    // A server over HTTPS that is neither trusted nor pinned is not spoken to at all.
+    // No request is sent to a server over HTTPS that is neither trusted nor pinned.
     return transportTo(server) === 'https';
   }
 

@@ -107,7 +107,7 @@ export function* planPreviewInSteps(
   return yield* assemble({ fleet, evacuators, hosts, planned }, request);
 }
 
-/** Whoever is bound to a site does not narrow a drain that may leave it; whoever is not would start one that may. */
+/** A caller without a site starts drains that may leave the host's site. One with a site starts drains within it, and does not narrow those under way. */
 function siteOf(fleet: FleetReader, { site }: Pick<PreviewScaleIn, 'site'>): (host: StoredHost) => string | undefined {
   return ({ id }) => (site === undefined ? undefined : siteToStayIn(fleet, id, site));
 }

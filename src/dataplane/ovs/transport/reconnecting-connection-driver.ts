@@ -1,5 +1,5 @@
-// A connection that comes back: when it is lost it is made anew, with longer and longer pauses. Who needs it waits for it, for as long
-// as it may or for the attempt that is under way.
+// A connection that is made again when it is lost, with a backoff. A caller waits for it up to a timeout of its own, or for the attempt that is
+// under way.
 import { backoffMs, type BackoffPolicy, type Clock } from '../../../journal/index.ts';
 import { withTimeout } from './deadline.ts';
 import { asError, ClientClosed, ConnectionLost } from './failures.ts';
@@ -16,7 +16,7 @@ export interface LiveConnection {
 
 export interface ReconnectOptions<C extends LiveConnection> {
   readonly clock: Clock;
-  /** To what, for whoever reads that there is none: `the switch`. */
+  /** The name of the peer in errors: `the switch`. */
   readonly peer: string;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -25,7 +25,7 @@ export interface ReconnectOptions<C extends LiveConnection> {
   readonly connect: (signal: AbortSignal) => Promise<C>;
   /** Makes a new connection usable; no caller gets it before. When it rejects, the connection is ended. */
   readonly prepare?: (connection: C) => Promise<void>;
-  /** Whether one that was up was of use, so that the pauses begin anew; always when nothing is said. */
+  /** Whether one that was up was of use, so that the backoff begins anew; always by default. */
   readonly wasUseful?: (connection: C) => boolean;
 }
 
@@ -134,7 +134,7 @@ export class ReconnectingConnection<C extends LiveConnection> {
     return this.#options.wasUseful?.(connection) ?? true;
   }
 
-  /** Who waited for this attempt does not wait for the next one. */
+  /** Callers that waited for this attempt do not wait for the next one. */
   #failAttempt(): false {
     this.#isConnecting = false;
     for (const { wait, fail } of [...this.#waiters]) if (wait === 'current-attempt') fail(this.#last);

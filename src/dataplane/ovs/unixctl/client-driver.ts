@@ -126,12 +126,12 @@ export class UnixctlClient {
     await this.#queue.catch(() => {}); // its caller gets the error
     const untilMs = this.#clock.nowMs() + this.#timeoutMs;
     const connection = await this.#connection.acquire({ timeoutMs: this.#timeoutMs });
-    const answer = await this.#ask(connection, [name, ...args], Math.max(1, untilMs - this.#clock.nowMs()));
+    const answer = await this.#request(connection, [name, ...args], Math.max(1, untilMs - this.#clock.nowMs()));
     if (typeof answer !== 'string') throw new MalformedMessage(`${name} was answered with ${typeof answer}`);
     return answer;
   }
 
-  async #ask(
+  async #request(
     connection: JsonRpcConnection,
     [name = '', ...args]: readonly string[],
     timeoutMs: number,
