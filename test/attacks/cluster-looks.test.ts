@@ -1,6 +1,6 @@
 // Requests that look at a Kubernetes cluster: one that does not answer, or that is asked too much, holds up nobody else, and whoever waited for it is authorised when it
 // has answered.
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ afterEach(async () => {
 /** The API of a cluster that takes requests and answers none until it is let go. */
 class HangingCluster {
   readonly server: Server;
-  readonly #responses: ServerResponse[] = [];
+  readonly #responses: ServerResponse<IncomingMessage>[] = [];
 
   constructor() {
     this.server = createServer((_, response) => void this.#responses.push(response));
@@ -30,10 +30,13 @@ class HangingCluster {
     return this.#responses.length;
   }
 
-  answerAll(body: object): void {
+  /** Every list has `items`; a Node by its name is the first of them, or is not there. */
+  answerAll(items: readonly object[]): void {
     for (const response of this.#responses.splice(0)) {
-      response.setHeader('content-type', 'application/json');
-      response.end(JSON.stringify(body));
+      const isOne = /\/nodes\/./.test(response.req.url ?? '');
+      const status = isOne && items.length === 0 ? 404 : 200;
+      response.writeHead(status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isOne ? (items[0] ?? {}) : { kind: 'List', apiVersion: 'v1', metadata: {}, items }));
     }
   }
 }
@@ -50,18 +53,13 @@ async function started(): Promise<{ world: ApiTestServer; cluster: HangingCluste
     cluster.server.close();
   });
   const { port } = cluster.server.address() as AddressInfo;
-  const kubeconfig = JSON.stringify({
-    contexts: [{ name: 'main', context: { cluster: 'c' } }],
-    clusters: [{ name: 'c', cluster: { server: `http://127.0.0.1:${port}` } }],
-  });
-  const operator = await world.token('operator');
-  const made = await world.call(operator, {
-    method: 'POST',
-    url: '/api/v1/clusters',
-    payload: { name: 'slow', kubeconfig },
-  });
-  expect(made.statusCode).toBe(201);
+  // Not over HTTP: a cluster is looked at before it is registered.
   await world.commit(
+    put(CLUSTER, idOf(CLUSTER, 'slow'), {
+      ...{ name: 'slow', kind: 'api', endpoint: `http://127.0.0.1:${port}`, state: 'unknown', sinceMs: 1 },
+      ...{ reach: 'none', whenHostLeaves: 'drain', drainsAtOnce: 1, changedBy: 'test', changedAtMs: 1 },
+      drainPolicy: { deadlineMs: 300_000, evictBare: false, keepEmptyDir: false },
+    }),
     hostChange('a'),
     put(WORKER, idOf(WORKER, 'slow.w'), {
       ...{ cluster: 'slow', node: 'w', isAdopted: true, state: 'in-service', stateSinceMs: 1, readiness: 'ready' },
@@ -80,14 +78,10 @@ const ADOPT = {
   url: '/api/v1/clusters/slow/workers/adopt',
   payload: { nodes: [{ node: 'n' }] },
 } as const;
-const NO_PODS = { kind: 'PodList', apiVersion: 'v1', metadata: {}, items: [] };
-const ONE_NODE = {
-  kind: 'NodeList',
-  apiVersion: 'v1',
-  metadata: {},
-  items: [
-    { metadata: { name: 'n', uid: 'u-1' }, spec: {}, status: { conditions: [{ type: 'Ready', status: 'True' }] } },
-  ],
+const NODE = {
+  metadata: { name: 'n', uid: 'u-1' },
+  spec: {},
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
 
 const codeOf = ({ body }: { readonly body: string }): unknown => (JSON.parse(body) as { readonly code?: string }).code;
@@ -110,7 +104,7 @@ describe('a cluster that does not answer', () => {
     const plan = { method: 'POST', url: '/api/v1/scale-in/preview', payload: { hosts: ['a'] } } as const;
     expect((await world.call(viewer, plan)).statusCode).toBe(200);
     const done = Promise.all([...crowd, others, admins]);
-    const letting = setInterval(() => cluster.answerAll(NO_PODS), 5);
+    const letting = setInterval(() => cluster.answerAll([]), 5);
     onTestFinished(() => clearInterval(letting));
     expect(new Set((await done).map(({ statusCode }) => statusCode))).toEqual(new Set([200, 429]));
   });
@@ -123,7 +117,7 @@ describe('a cluster that does not answer', () => {
     const revoking = { method: 'DELETE', url: `/api/v1/tokens/${idIn(operator)}` } as const;
     expect((await world.call(await world.token('admin'), revoking)).statusCode).toBe(200);
     const { revision } = world.journal.fleet;
-    cluster.answerAll(ONE_NODE);
+    cluster.answerAll([NODE]);
     const answered = await adopting;
     expect([answered.statusCode, codeOf(answered)]).toEqual([401, 'token-revoked']);
     expect(world.journal.fleet.revision).toBe(revision);
@@ -138,7 +132,7 @@ describe('a cluster that does not answer', () => {
     const adopting = world.call(bound, ADOPT);
     await expect.poll(() => cluster.held, ARRIVED).toBe(1);
     await world.commit(put(CLUSTER, stored.id, { ...stored.doc, site: 'north' }));
-    cluster.answerAll(ONE_NODE);
+    cluster.answerAll([NODE]);
     const answered = await adopting;
     expect([answered.statusCode, codeOf(answered)]).toEqual([404, 'cluster-not-found']);
     expect(world.journal.fleet.get(WORKER, idOf(WORKER, 'slow.n'))).toBeUndefined();
@@ -150,7 +144,7 @@ describe('a cluster that does not answer', () => {
     const request = { ...ADOPT, headers: { 'idempotency-key': 'k' } };
     const adopting = world.call(operator, request);
     await expect.poll(() => cluster.held, ARRIVED).toBe(1);
-    cluster.answerAll(ONE_NODE);
+    cluster.answerAll([NODE]);
     const first = await adopting;
     expect([first.statusCode, first.json()]).toEqual([201, { workers: ['slow.n'] }]);
     const again = await world.call(operator, request);
