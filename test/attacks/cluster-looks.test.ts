@@ -1,6 +1,6 @@
 // Requests that look at a Kubernetes cluster: one that does not answer, or that is asked too much, holds up nobody else, and whoever waited for it is authorised when it
 // has answered.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ afterEach(async () => {
 /** The API of a cluster that takes requests and answers none until it is let go. */
 class HangingCluster {
   readonly server: Server;
-  readonly #responses: ServerResponse<IncomingMessage>[] = [];
+  readonly #responses: ServerResponse[] = [];
 
   constructor() {
     this.server = createServer((_, response) => void this.#responses.push(response));

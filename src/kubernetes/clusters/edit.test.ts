@@ -62,6 +62,28 @@ describe('a reach by SSH', () => {
     expect(world.fleet.revision).toBe(before);
   });
 
+  const BY_PASSWORD = { ...SSH, proof: 'password' } as const;
+  const OTHER_LINE = LINE.replace('IMkR', 'IMkS');
+
+  test.each<[string, SshEdit]>([
+    ['address', { address: 'evil.example' }],
+    ['port', { port: 2222 }],
+    ['hostKeys', { hostKeys: 'first-use', knownHosts: [] }],
+    ['knownHosts', { knownHosts: [OTHER_LINE] }],
+  ])('never: a password goes to other machines by another %s, unless it is given again', async (changed, ssh) => {
+    const world = await startWorld();
+    await change(world, { ssh: BY_PASSWORD });
+    expect(await refusalOf(world, { ssh })).toMatchObject({
+      ...{ code: 'ssh-password-required', field: '/ssh/password', facts: { changed } },
+    });
+    const again = { proof: 'password', credentials: `sealed.0123456789abcdef.${'b'.repeat(40)}` } as const;
+    await change(world, { ssh: { ...ssh, ...again } });
+    expect(docOf(world)?.ssh).toMatchObject({ ...ssh, ...again });
+    // What it is not sent by may change.
+    await change(world, { ssh: { sudo: true } });
+    expect(docOf(world)?.ssh).toMatchObject({ sudo: true });
+  });
+
   test('is not of a simulated cluster, nor of one that is not there', async () => {
     const world = await startWorld({ kind: 'simulated', reach: 'simulated' });
     expect(await refusalOf(world, { ssh: SSH })).toMatchObject({ code: 'cluster-simulated', field: '/reach' });

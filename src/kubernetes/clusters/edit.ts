@@ -86,8 +86,27 @@ function mergeSsh({ ssh: before }: Cluster, { ssh: edit }: ClusterEdit): SshAcce
   if (hostKeys === undefined)
     return requireField('hostKeys', 'which host keys are taken: --known-hosts, or --trust-first-use');
   const access = { ...merged, user, hostKeys, credentials, proof };
-  return denyHostKeys(access) ?? access;
+  return denyHostKeys(access) ?? denyOtherMachines(before, access) ?? access;
 }
+
+/** Where a password is sent, and to whom. A key never leaves this side. */
+const RECIPIENT_FIELDS = ['address', 'port', 'hostKeys', 'knownHosts'] as const;
+
+/** Whoever may change a cluster need not know its password, and must not have it sent to a machine of choice. */
+function denyOtherMachines(before: SshAccess | undefined, after: SshAccess): Refusal | undefined {
+  if (before === undefined || before.proof !== 'password' || before.credentials !== after.credentials) return undefined;
+  const field = RECIPIENT_FIELDS.find((one) => JSON.stringify(before[one]) !== JSON.stringify(after[one]));
+  if (field === undefined) return undefined;
+  const message = `With another ${FIELD_TITLES[field]} the password of this cluster would be sent to other machines. Give it again with this change, or use a key.`;
+  return { kind: 'invalid', code: 'ssh-password-required', message, field: '/ssh/password', facts: { changed: field } };
+}
+
+const FIELD_TITLES: Readonly<Record<(typeof RECIPIENT_FIELDS)[number], string>> = {
+  address: 'address',
+  port: 'port',
+  hostKeys: 'rule for host keys',
+  knownHosts: 'list of known hosts',
+};
 
 function requireField(field: string, what: string): Refusal {
   const message = `To reach machines by SSH, say ${what}.`;
