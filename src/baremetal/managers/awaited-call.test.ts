@@ -19,7 +19,10 @@ async function send(world: NodesWorld, call: MachineCall): Promise<string> {
       (at) => denyUnlessManages(at, { ...call, isLeaseLive: () => true }) ?? denyUnlessAwaited(at, NODE_KINDS, call),
     ),
   );
-  if (answer.kind === 'refused') return answer.refusal.code;
+  if (answer.kind === 'refused') {
+    expect(answer.refusal.message.length).toBeLessThan(1000);
+    return answer.refusal.code;
+  }
   return answer.kind === 'outcome' ? answer.outcome.kind : answer.kind;
 }
 
@@ -91,6 +94,8 @@ describe('a call that comes again, late', () => {
     const { epoch, instance = '' } = world.node(other);
     expect(await send(world, { ...deploy, node: other, nodeEpoch: epoch, instance })).toBe('fenced');
     expect(await send(world, { ...deploy, action: 'power-on' })).toBe('fenced');
+    for (const task of ['', ':', '__proto__:deploy:1', 't'.repeat(70_000)])
+      expect(await send(world, { ...deploy, args: { task } })).toBe('fenced');
     expect(await send(world, deploy)).toBe('applied');
   });
 });

@@ -1,11 +1,22 @@
 // Whether what a call asks of a machine is still to be done. A call that comes late comes from the node's own manager, under the same lease and epoch: only the
 // work that it was sent for tells it from one that is due. Obeyed, it would put data on a machine that was just cleaned, or undo what was requested since.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
-import { isAwaited, ITEM, itemOfTask, taskOf, type OperationKind, type StoredItem } from '../../operations/index.ts';
+import {
+  isAwaited,
+  ITEM,
+  itemOfTask,
+  shortenText,
+  taskOf,
+  type OperationKind,
+  type StoredItem,
+} from '../../operations/index.ts';
 import type { MachineAction, MachineCall } from '../drivers/inventory.ts';
 import { NODE, type Node } from '../model.ts';
 import { refuseFenced } from './right.ts';
 import { findNodeOf } from './share.ts';
+
+/** The id of an item, of its step and of its attempt; whatever else a manager may send is not repeated whole. */
+const TASK_SHOWN_MAX = 300;
 
 type Kinds = ReadonlyMap<string, OperationKind>;
 
@@ -25,7 +36,8 @@ export function denyUnlessAwaited(fleet: FleetReader, kinds: Kinds, call: Machin
   const item = fleet.get(ITEM, itemOfTask(task));
   if (item !== undefined && isAwaited(fleet, kinds, item, task) && isAbout(fleet, kinds, { item, call }))
     return undefined;
-  return refuseFenced('task-over', `Nothing waits for task "${task}" on node "${id}" any more.`, facts);
+  const named = shortenText(task, TASK_SHOWN_MAX);
+  return refuseFenced('task-over', `Nothing waits for task "${named}" on node "${id}" any more.`, facts);
 }
 
 function isAbout(

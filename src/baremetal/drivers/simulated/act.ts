@@ -18,6 +18,9 @@ export interface ActOnMachine {
   readonly nowMs: number;
 }
 
+/** So many calls are kept for a day at least. A manager that is refused without end does not fill the journal. */
+export const NOTES_MAX = 10_000;
+
 /** Whether a manager may act on a node now; the reason if not. */
 export type RightCheck = (fleet: FleetReader, call: MachineCall) => Refusal | undefined;
 
@@ -40,7 +43,8 @@ export function actOnMachine(
   const denied = denyUnlessEntitled(fleet, call);
   // A machine that checks nothing is called by whoever calls: that is what trials with such machines are about.
   if (denied !== undefined && settings.checksEpochs) {
-    return accept([noteCall(note, { ...call, nowMs, result: denied.code })], { kind: 'refused', refusal: denied });
+    const noted = noteCall(note, { ...call, nowMs, result: denied.code });
+    return accept(fleet.count(MACHINE_CALL) < NOTES_MAX ? [noted] : [], { kind: 'refused', refusal: denied });
   }
   const id = idOf(MACHINE, call.node);
   const before = machineOf(fleet, call.node);

@@ -1,12 +1,14 @@
 // The simulated machines and their inventory: the contract of each port, and the faults that only they have.
 import { describe, expect, test } from 'vitest';
-import type { Refusal } from '../../../fleet/index.ts';
+import { idOf, put, type Refusal } from '../../../fleet/index.ts';
 import { machineContract, machineProperties, type MachineHarness } from '../contract.ts';
 import { inventoryContract, type InventoryHarness } from '../inventory-contract.ts';
 import type { MachineAction } from '../inventory.ts';
 import { SimulatedInventory } from './inventory-driver.ts';
 import { SimulatedMachines } from './machine-driver.ts';
+import { NOTES_MAX } from './act.ts';
 import { faultOpOf } from './faults.ts';
+import { MACHINE_CALL } from './model.ts';
 import { SimulatedWorld } from './simulated-fixture.ts';
 
 async function machines(checksEpochs: boolean): Promise<MachineHarness> {
@@ -76,6 +78,21 @@ describe('a call to a simulated machine', () => {
     const atMs = world.clock.now;
     const note = { op: 'deploy', node: 'n1', instance: 'a', manager: 'm2', epoch: 5, accepted: false };
     expect(world.calls()).toEqual([{ ...note, result: 'fenced', atMs }]);
+  });
+
+  test('never: calls that are refused fill the journal; those that are carried out are noted all the same', async () => {
+    const { world } = await entitledWorld();
+    const known = { op: 'deploy', accepted: false, result: 'fenced', atMs: world.clock.now };
+    const notes = Array.from({ length: NOTES_MAX - 1 }, (_, nth) =>
+      put(MACHINE_CALL, idOf(MACHINE_CALL, `a${nth}`), known),
+    );
+    await world.put(...notes);
+    world.deny = () => FENCED;
+    for (let nth = 0; nth < 3; nth += 1) expect((await world.link.act(call('clean'), how)).kind).toBe('refused');
+    expect(world.calls()).toHaveLength(NOTES_MAX);
+    world.deny = () => undefined;
+    await world.link.act(call('deploy'), how);
+    expect(world.calls()).toHaveLength(NOTES_MAX + 1);
   });
 
   test('of-a-blind-machine-is-carried-out-without-the-right, and-the-note-says-so', async () => {
