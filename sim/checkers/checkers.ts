@@ -32,6 +32,7 @@ import {
 import { oneRightPerEpoch, takenOverAfterLease } from './nodes/tenures.ts';
 import { notFromForwardingSwitch, notToUncontrolledSwitch } from './out-of-control.ts';
 import { sentencesComplete } from './sentences.ts';
+import { reasonsTrue } from './true-reasons.ts';
 import { singleDecider } from './single-decider.ts';
 
 /** The checkers of every world, the most telling first. */
@@ -72,6 +73,7 @@ export const CHECKERS: readonly Checker[] = [
   drainsAroundSick,
   recoversAroundSick,
   sentencesComplete,
+  reasonsTrue,
   notToUncontrolledSwitch,
   notFromForwardingSwitch,
   takenOverAfterLease,

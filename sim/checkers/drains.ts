@@ -43,7 +43,7 @@ function heldTooLong(find: (world: World, truth: Fleet) => readonly Held[]): Che
   };
 }
 
-function isServerDisturbed({
+export function isServerDisturbed({
   incarnation,
   storeLink: { cut, slowMs, failPercent },
 }: World['servers'][number]): boolean {

@@ -83,6 +83,7 @@ import {
   switchedToUnready,
   targetNotVerified,
 } from './scale-in.ts';
+import { deletedInsteadOfSuperseded } from './reasons.ts';
 import type { Mutant } from './mutant.ts';
 import {
   forceLeavesTenants,
@@ -134,6 +135,7 @@ export const INSTANCE_MUTANTS: readonly Mutant[] = [
   eventOfEarlierBinding,
   degradedLeftAlone,
   replugNeverTried,
+  deletedInsteadOfSuperseded,
 ];
 
 /** The mutants found in worlds whose hosts leave and join. */

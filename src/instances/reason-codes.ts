@@ -19,6 +19,7 @@ export const INSTANCE_REASON_CODES: readonly string[] = [
   'instance-gone',
   'instance-in-error',
   'instance-lost',
+  'left-unfinished',
   'migration-outcome-unknown',
   'move-failed',
   'move-superseded',

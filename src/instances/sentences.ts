@@ -34,6 +34,15 @@ function hostBindsSentence({ instance, host, because, needs, below }: Reason): s
   }
 }
 
+/** The operation failed in the middle, and nothing of it is open: the sentence names what continues it. */
+function leftUnfinishedSentence({ instance, state, operation }: Reason): string {
+  const begin = `Instance ${formatFact(instance)} is ${formatFact(state)}, and the operation that did it has ended: nothing continues it.`;
+  if (state === 'deleting') return `${begin} Delete it again with "muster instances delete ${formatFact(instance)}".`;
+  if (operation === undefined)
+    return `${begin} "muster operations list --state failed" names the operation; continue it with "muster operations retry <id>".`;
+  return `${begin} Continue it with "muster operations retry ${formatFact(operation)}".`;
+}
+
 export const instanceSentences: ReasonSentences = {
   ...FAULT_SENTENCES,
   // Reasons of an earlier version may name no instance.
@@ -65,8 +74,10 @@ export const instanceSentences: ReasonSentences = {
       : FAULT_SENTENCE(reason, explain),
   'host-not-connected': ({ host, instance }) =>
     `Host ${formatFact(host)} is not connected. ${instance === undefined ? 'What is left there' : `What is left there of instance ${formatFact(instance)}`} is destroyed as soon as it is connected again.`,
-  'only-copy': ({ host, instance }) =>
-    `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`,
+  'only-copy': ({ host, instance, home }) =>
+    home === undefined
+      ? `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}, which does not run elsewhere yet. It is kept there until the instance runs on another host ("muster instances rebuild ${formatFact(instance)}") or is deleted.`
+      : `Host ${formatFact(host)} may have the only copy of instance ${formatFact(instance)}: it is not known whether host ${formatFact(home)} has one, too. It is kept there until the instance runs on another host than ${formatFact(home)} ("muster instances move ${formatFact(instance)}", or "muster instances rebuild ${formatFact(instance)}" while host ${formatFact(home)} is forced down) or is deleted.`,
   'host-silent': ({ host, instance }) =>
     `Host ${formatFact(host)} is silent, and may still run instance ${formatFact(instance)}. If it is off, say so with "muster hosts force-down ${formatFact(host)} --reason <why>".`,
   'host-forced-down': ({ host, instance }) =>
@@ -77,6 +88,7 @@ export const instanceSentences: ReasonSentences = {
       : `Host ${formatFact(host)} could not destroy what it has of instance ${formatFact(instance)}: ${formatProblems(problems)}. The task is repeated.`,
   'other-work-ends-first': ({ instance }) =>
     `Another operation on instance ${formatFact(instance)} is open; it ends first.`,
+  'left-unfinished': (reason) => leftUnfinishedSentence(reason),
   'others-without-ports': ({ instance }) =>
     `Instances of one request are placed together, and the ports of ${formatFact(instance)} do not exist yet.`,
   'ports-not-released': ({ instance, ports }) =>

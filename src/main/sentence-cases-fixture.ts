@@ -221,7 +221,12 @@ export const CASES: Readonly<Record<string, readonly Facts[]>> = {
   'released-by-host': [{}],
   'back-end-unavailable': [WEB, { ...WEB, text: 'no route' }, { ...WEB, message: 'no route' }],
   'host-not-connected': [ON_C1, HOST],
-  'only-copy': [ON_C1],
+  'left-unfinished': [
+    { ...WEB, state: 'deleting' },
+    { ...WEB, state: 'shelving' },
+    { ...WEB, state: 'moving', operation: 'op-7' },
+  ],
+  'only-copy': [ON_C1, { ...ON_C1, home: 'c2' }],
   'host-silent': [ON_C1],
   'host-forced-down': [ON_C1],
   'not-destroyed': [

@@ -183,6 +183,11 @@ interface CleanRequest {
   readonly nowMs: number;
 }
 
+/** It destroys a copy beside the instance, and needs nothing of the instance itself. */
+export function isSweep(fleet: FleetReader, { doc: { operation } }: StoredItem): boolean {
+  return fleet.get(OPERATION, idOf(OPERATION, operation))?.doc.kind === instanceClean.name;
+}
+
 /** A unique key: a retried operation may have started one before. */
 export function uniqueSweepKey(fleet: FleetReader, key: string, nowMs: number): string {
   return fleet.get(OPERATION, idOf(OPERATION, `clean-${key}`)) === undefined ? key : `${key}.${nowMs}`;

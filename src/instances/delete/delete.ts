@@ -18,7 +18,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
-import { beginSweep, uniqueSweepKey, itemsOfHost } from './clean.ts';
+import { beginSweep, isSweep, uniqueSweepKey, itemsOfHost } from './clean.ts';
 import {
   handleDestroyAnswer,
   composeDestroyTask,
@@ -172,8 +172,4 @@ function sweepMoveEnds(fleet: FleetReader, item: StoredItem, { id, doc }: Stored
   const ends = [fleet.get(CLAIM, claimId(id, 'move'))?.doc.host, doc.move?.from];
   const other = ends.find((end) => end !== undefined && end !== doc.host && findHost(fleet, end) !== undefined);
   return other === undefined ? [] : beginSweep(id, other, uniqueSweepKey(fleet, `${item.id}:move`, nowMs), nowMs);
-}
-
-function isSweep(fleet: FleetReader, item: StoredItem): boolean {
-  return fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc.kind === 'instance-clean';
 }

@@ -3,12 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type FleetReader } from '../../fleet/index.ts';
 import { beginEvacuation, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
-import { OPERATION, type Operation } from '../../operations/index.ts';
+import { OPERATION, retryOperation, type Operation } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
-import { flavor, fixtureF, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
+import { flavor, fixtureF, hostF, INSTANCE_EVACUATOR, KINDS } from '../reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,6 +25,10 @@ function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
     const what = evacuation.kind === 'wait' ? `wait for ${evacuation.reason.code}` : `${evacuation.kind}${to}`;
     return `${one.tenant.kind} ${one.tenant.id}: ${what}`;
   });
+}
+
+function reasons({ fleet, nowMs }: World, host: string): unknown[] {
+  return planEvacuations(fleet, [host], nowMs).map(({ evacuation }) => 'reason' in evacuation && evacuation.reason);
 }
 
 async function startTwo(): Promise<World> {
@@ -130,6 +134,29 @@ describe('an evacuation plans', () => {
       'instance web-2: wait for other-work-ends-first',
     ]);
     expect(tenants(world, 'h4')).toEqual(['instance web-1: wait for other-work-ends-first']);
+  });
+
+  test('says-of-work-that-failed-in-the-middle-that-nothing-continues-it, and what does', async () => {
+    const world = await startTwo();
+    const by = { by: 'ann', nowMs: world.nowMs };
+    const move = { ids: ['web-1'], kind: 'live' as const, operation: world.operation(), ...by, deadlineMs: 60_000 };
+    await world.commit((fleet) => moveInstances(fleet, move));
+    await world.runUntilStep(move.operation, 'web-1', 'migrate');
+    await world.disconnectHost('h2');
+    const deletion = { ids: ['web-2'], operation: world.operation(), ...by, deadlineMs: 60_000 };
+    await world.commit((fleet) => deleteInstances(fleet, deletion));
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expect([world.instance('web-1')?.state, world.instance('web-2')?.state]).toEqual(['moving', 'deleting']);
+    expect(reasons(world, 'h2')).toEqual([
+      { code: 'left-unfinished', instance: 'web-1', state: 'moving', operation: move.operation },
+      { code: 'left-unfinished', instance: 'web-2', state: 'deleting' },
+    ]);
+    await world.reconnectHost('h2');
+    const again = { ...deletion, operation: world.operation(), nowMs: world.nowMs };
+    await world.commit((fleet) => deleteInstances(fleet, again));
+    await world.commit((fleet) => retryOperation(fleet, { id: move.operation, kinds: KINDS, nowMs: world.nowMs }));
+    await world.settle();
+    expect(tenants(world, 'h2')).toEqual([]);
   });
 
   test('changes-nothing-by-planning', async () => {

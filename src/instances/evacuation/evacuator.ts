@@ -26,9 +26,9 @@ import {
 } from '../../hosts/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../../network/index.ts';
-import { OPEN_ITEMS_BY_HOST, type OperationId } from '../../operations/index.ts';
+import { OPEN_ITEMS_BY_HOST, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../../operations/index.ts';
 import { abandonInstances } from '../delete/abandon.ts';
-import { instancesHeldOn } from '../delete/clean.ts';
+import { instancesHeldOn, isSweep } from '../delete/clean.ts';
 import { degradedReason, disconnectedPorts } from '../degraded/degraded.ts';
 import { backoffAfterFailure, affectedHosts, limitByGroup } from './pacing.ts';
 import {
@@ -156,6 +156,21 @@ function* planInstances(
   return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 
+/** An open operation ends by itself. One that has failed in the middle, by its deadline, is continued by nobody. */
+function unfinishedReason(fleet: FleetReader, { id, doc: { state, move } }: StoredInstance): Reason {
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].some(
+    (item) => !isSweep(fleet, item),
+  );
+  if (open) return { code: 'other-work-ends-first', instance: id };
+  return { code: 'left-unfinished', instance: id, state, ...(state === 'moving' && { operation: move?.operation }) };
+}
+
+/** Where the recorded host is neither lost nor fenced, it is not known whether the instance runs there: the sentence must not deny it. */
+function onlyCopyReason(fleet: FleetReader, { id, doc: { state, host: home } }: StoredInstance, host: string): Reason {
+  const isInDoubt = state === 'active' && home !== undefined && !isFencedOrRemoved(fleet, home);
+  return { code: 'only-copy', instance: id, host, ...(isInDoubt && { home }) };
+}
+
 interface LeaveCheck {
   readonly nowMs: number;
   readonly holds: readonly InstanceHold[];
@@ -173,10 +188,10 @@ function planInstanceEvacuation(
   const dead = isFencedOrRemoved(trial, host);
   if (home !== host && (state === 'error' || state === 'active')) {
     // Only a copy of it is here. It is built again without the copy if possible; where the copy is reachable, its owner decides.
-    if (!dead || home !== undefined) return wait({ code: 'only-copy', instance: id, host });
+    if (!dead || home !== undefined) return wait(onlyCopyReason(trial, instance, host));
   } else if (state === 'error') {
     if (!dead || !wasActive) return wait({ code: 'instance-in-error', instance: id });
-  } else if (state !== 'active') return wait({ code: 'other-work-ends-first', instance: id });
+  } else if (state !== 'active') return wait(unfinishedReason(trial, instance));
   if (!dead && isUnavailable(trial, host)) return wait({ code: 'host-silent', host, instance: id });
   const kept = findHold(holds, trial, instance, host) ?? backoffAfterFailure(trial, instance, host, nowMs);
   if (kept !== undefined) return wait(kept);

@@ -4,16 +4,20 @@ import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
-import { OPERATION } from '../../operations/index.ts';
+import { explainer, OPERATION } from '../../operations/index.ts';
+import { beginHold } from '../delete/clean.ts';
 import { deleteInstances } from '../delete/request.ts';
 import { backoffAfterFailure } from './pacing.ts';
 import { World } from '../instances-fixture.ts';
 import { GROUP, INSTANCE, RELOCATING_INSTANCES_BY_GROUP, type Instance } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
+import { instanceSentences } from '../sentences.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
 import { EVACUATORS } from '../reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
+
+const explain = explainer([instanceSentences]);
 
 const commandBase = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
@@ -156,6 +160,27 @@ describe('instances of a leaving host', () => {
       expect(world.violations).toEqual([]);
     },
   );
+
+  test('a-copy-beside-a-host-that-may-have-it-too: the reason names both, and what it says to do empties the host', async () => {
+    const world = await startSome(1);
+    const [home, copyHost] = [world.instance('web')?.host ?? '', 'h4'];
+    world.machines.copies.set(`${copyHost}/web`, 'running');
+    await world.put(...beginHold({ instance: 'web', host: copyHost, home, key: 'k', nowMs: world.nowMs }));
+    const operation = await start(world, copyHost);
+    await world.settle();
+    const { reason } = world.item(operation, copyHost) ?? {};
+    expect(reason).toMatchObject({ code: 'only-copy', instance: 'web', host: copyHost, home });
+    expect(reason && explain(reason)).toContain('"muster instances move web"');
+    await world.commit((fleet) =>
+      moveInstances(fleet, { ids: ['web'], kind: 'live', deadlineMs: HOUR_MS, ...commandBase(world) }),
+    );
+    await world.settle();
+    expect(world.instance('web')).toMatchObject({ state: 'active' });
+    expect(world.instance('web')?.host).not.toBe(home);
+    expect(world.machines.hostsWith('web')).toEqual([world.instance('web')?.host]);
+    expect(hostOf(world, copyHost).state).toBe('drained');
+    expect(world.violations).toEqual([]);
+  });
 
   test('a-rebuild-does-not-wait-because-a-move-failed-before-the-host-was-operator-fenced', async () => {
     const world = await startSome(1);
