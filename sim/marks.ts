@@ -69,6 +69,8 @@ export const INSTANCE_MARKS: readonly string[] = [
   'rebuild-found-no-place',
   'task-already-done',
   'together-too-few',
+  'instance-ended-by-itself',
+  'instance-started-again',
 ];
 
 /** The guards for the world whose hosts leave and join. */

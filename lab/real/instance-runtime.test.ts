@@ -25,6 +25,7 @@ ovsSuite('instances in namespaces', () => {
           plugs: { plug: () => Promise.resolve(), unplug: () => Promise.resolve() },
         }),
       running: async () => (await ownNamespaces()).map((name) => name.slice(hostNamespace.length + 1)),
+      end: async (id) => void (await run('ip', ['netns', 'delete', `${hostNamespace}-${id}`])),
       close: async () => {
         for (const name of await ownNamespaces()) await run('ip', ['netns', 'delete', name]);
       },

@@ -22,12 +22,13 @@ function isTryOfRebuild({ truth }: World, by: string): boolean {
   return truth.get(OPERATION, idOf(OPERATION, item.operation))?.doc.kind === 'instance-rebuild';
 }
 
-/** Whether some machine has it: running, stopped by a power loss, or received from another machine. */
+/** Whether some machine has it: running, ended, stopped by a power loss, or received from another machine. */
 function hasCopy(world: World, id: string, except?: string): boolean {
   return world.machines.some(({ name, hypervisor }) => {
     if (name === except) return false;
     const copy = hypervisor.instance(id);
-    return copy !== undefined && copy.awaited !== true && !isTryOfRebuild(world, copy.by);
+    if (copy === undefined || copy.state === 'prepared' || copy.state === 'sent') return false;
+    return !isTryOfRebuild(world, copy.by);
   });
 }
 
@@ -74,9 +75,9 @@ export const removedWithoutOnlyCopy: Checker = {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         if (is.leaving?.forced !== undefined || was.readmitted === true) continue;
         const machine = world.machines.find(({ name }) => name === host);
-        for (const { id, awaited } of machine?.hypervisor.instances ?? []) {
+        for (const { id, state } of machine?.hypervisor.instances ?? []) {
           const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
-          if (awaited === true || instance?.wasActive !== true || RELINQUISHED_STATES.includes(instance.state))
+          if (state === 'prepared' || instance?.wasActive !== true || RELINQUISHED_STATES.includes(instance.state))
             continue;
           if (!hasCopy(world, id, host))
             violated(`${host} has that of ${id} (${instance.state}) at ${commit.revision}`);

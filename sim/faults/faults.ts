@@ -1,7 +1,7 @@
 import { clockJumps, clockJumpsWhileOff } from './clocks.ts';
 import { compaction, sessionEnds, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
-import { agentReplaced, allUpgraded, credentialsLost, machineDies, taskFails } from './hypervisors.ts';
+import { agentReplaced, allUpgraded, credentialsLost, instanceEnds, machineDies, taskFails } from './hypervisors.ts';
 import { linkCut, linkLoses, linkMisroutes, linkRepeats, linkSlow } from './links.ts';
 import { agentCrash, diskFull, machineSilent, siteSilent } from './machines.ts';
 import {
@@ -72,6 +72,7 @@ export const INSTANCE_FAULTS: readonly Fault[] = [
   silentBackEnd,
   foreignAddress,
   taskFails,
+  instanceEnds,
   machineDies,
   agentReplaced,
   allUpgraded,
@@ -86,6 +87,7 @@ export const SCALE_IN_FAULTS: readonly Fault[] = [
   ...FAULTS,
   networkSlow,
   taskFails,
+  instanceEnds,
   machineDies,
   switchDown,
   switchForgets,

@@ -48,6 +48,24 @@ export const machineDies: Fault = {
   },
 };
 
+/** A guest panics, or its process is killed. Its agent starts it again, once it knows that it should run there. */
+export const instanceEnds: Fault = {
+  name: 'instance-ends',
+  weight: 3,
+  strike: (world) => {
+    // Nothing runs on a machine without power: what it has comes back with it.
+    const all = world.machines.flatMap(({ name, hypervisor, powered }) =>
+      (powered ? hypervisor.instances : []).flatMap(({ id, state }) =>
+        state === 'running' ? [{ id, name, hypervisor }] : [],
+      ),
+    );
+    if (all.length === 0) return undefined;
+    const { id, name, hypervisor } = world.rng.pick(all);
+    void hypervisor.end(id, world.scheduler.nowMs);
+    return `${id} on ${name}`;
+  },
+};
+
 /** Up or down. */
 export const agentReplaced: Fault = {
   name: 'agent-replaced',

@@ -159,7 +159,9 @@ function checkRunning(world: World, id: string): string[] {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'active' || isBusy(truth, id)) return [];
   const machine = machines.find(({ name }) => name === instance.host);
-  if (machine?.hypervisor.instance(id)?.state === 'running') return [];
+  const copy = machine?.hypervisor.instance(id)?.state;
+  // A machine that lost its power for good starts nothing again.
+  if (copy === 'running' || (copy === 'ended' && machine?.powered === false)) return [];
   const forcedDown = truth.get(HOST, idOf(HOST, instance.host ?? ''))?.doc.forcedDown !== undefined;
   return forcedDown || wasLost(world, id, instance)
     ? []

@@ -106,6 +106,27 @@ function wasForced({ ledger }: World, host: string): boolean {
   );
 }
 
+interface DriverCalls {
+  readonly program: Program;
+  readonly simulated: SimulatedNode;
+  readonly call: <T>(what: string, longestMs: number, ask: () => Promise<T>) => Promise<T>;
+}
+
+/** Most of the time there is none, and no call is made. */
+function endedInstances({
+  program,
+  simulated,
+  call,
+}: DriverCalls): Pick<LocalDriver, 'onInstanceEnded' | 'startEnded'> {
+  return {
+    onInstanceEnded: (listener) => simulated.onInstanceEnded(() => program.alive && listener()),
+    startEnded: (view, signal) =>
+      simulated.hypervisor.instances.some(({ state }) => state === 'ended')
+        ? call('start what ended', 500, () => simulated.startEnded(view, signal))
+        : Promise.resolve(undefined),
+  };
+}
+
 export function machineDriver({ world, machine, program, rng, follow }: DriverParts): LocalDriver {
   const clock = new SimClock(program);
   const { hypervisor } = machine;
@@ -158,6 +179,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
           );
         }
       }),
+    ...endedInstances({ program, simulated, call }),
     ...(machine.hasBfd && { bfdDownPeers: () => simulated.bfdDownPeers() }),
     listConnections: (service) => call('connections', 20, () => simulated.listConnections(service)),
     importConnections: (service, connections) =>

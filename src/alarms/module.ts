@@ -1,4 +1,5 @@
 import { provideController, serviceKey, type DocumentMetric, type Module } from '../composition/index.ts';
+import { AdminTokenController } from './admin-token-controller.ts';
 import { IntegrityController, type IntegrityOptions } from './integrity-controller.ts';
 import { INTEGRITY_CODES, integritySentences } from './integrity.ts';
 import { adminTokenSentences, NO_ADMIN_TOKEN } from './no-admin-token.ts';
@@ -33,5 +34,6 @@ export const alarmsModule: Module = {
       (runtime) => new IntegrityController({ ...runtime.environment, ...runtime.find(INTEGRITY_HOOKS) }),
     ),
   ],
+  controllers: ({ environment }) => [new AdminTokenController(environment)],
   routes: ({ composition }) => alarmRoutes(composition.representationOf(ALARM)),
 };

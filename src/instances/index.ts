@@ -10,6 +10,7 @@ export { decideInParts, requestedInstanceAt } from './build/parts.ts';
 export { composeInstance, composePorts } from './build/request.ts';
 export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/request.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
+export { endedChanges, readReportedInstances, recordEnded } from './degraded/ended.ts';
 export { deleteInstances } from './delete/request.ts';
 export { copyOf, NO_DEADLINE_MS, roleOfCopy } from './delete/clean.ts';
 export { INSTANCE_HOLDS } from './evacuation/hold.ts';

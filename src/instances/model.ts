@@ -210,6 +210,21 @@ const IMAGE_PROPERTIES = Type.Record(Type.String({ minLength: 1, maxLength: 255 
 
 const POWERS = ['on', 'off'] as const;
 
+const ENDED = Type.Object(
+  {
+    host: Type.String(),
+    /** When it ended the last time, by the clock of its host. */
+    reportedMs: Type.Integer({ minimum: 0 }),
+    /** When that was recorded. */
+    atMs: Type.Integer(),
+    /** Since it came to the host. */
+    times: Type.Integer({ minimum: 1 }),
+    /** Its host has started it again. */
+    runsAgain: Type.Boolean(),
+  },
+  CLOSED,
+);
+
 export const INSTANCE_SCHEMA = Type.Object(
   {
     name: NAME,
@@ -240,6 +255,8 @@ export const INSTANCE_SCHEMA = Type.Object(
     fault: Type.Optional(FAULT),
     /** The open move, or the last one that failed. */
     move: Type.Optional(MOVE),
+    /** It ended by itself on this host, as that reports. */
+    ended: Type.Optional(ENDED),
     /** The state before the open rebuild: an instance without another host returns to it. */
     rebuiltFrom: Type.Optional(Type.Enum(['active', 'error'])),
     /** It ran once: from then on it keeps all its addresses wherever it moves. */

@@ -15,6 +15,7 @@ export const INSTANCE_REASON_CODES: readonly string[] = [
   'host-removed',
   'host-silent',
   'instance-degraded',
+  'instance-ended',
   'instance-deleted',
   'instance-gone',
   'instance-in-error',

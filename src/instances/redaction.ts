@@ -4,11 +4,12 @@ import { scopeReportToSite } from '../scheduler/index.ts';
 import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
 
 export function redactInstance(doc: Instance, sight: Redactor): Instance {
-  const { attempts, move, fault, host, node } = doc;
+  const { attempts, move, fault, host, node, ended } = doc;
   return {
     ...doc,
     ...(host !== undefined && { host: sight.redactText(host) }),
     ...(node !== undefined && { node: sight.redactText(node) }),
+    ...(ended !== undefined && { ended: { ...ended, host: sight.redactText(ended.host) } }),
     attempts: attempts.map((one) => redactAttempt(one, sight)),
     ...(move !== undefined && { move: redactMove(move, sight) }),
     ...(fault !== undefined && { fault: redactFault(fault, doc, sight) }),

@@ -8,6 +8,7 @@ import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
 import type { NodeStatus } from './builder.ts';
 import { degradedPorts, degradedReason, PORT_TROUBLES, openReplugItem } from './degraded/degraded.ts';
+import { endedReason, findEnded } from './degraded/ended.ts';
 import { redactInstance } from './redaction.ts';
 import { siteOfInstance } from './scope.ts';
 import {
@@ -109,7 +110,7 @@ const DegradedSchema = Type.Object(
   },
   {
     description:
-      'set while it is active and not all of its ports are connected at its host; derived when it is read: it changes without a revision, and watches do not contain it',
+      'set while it is active and does not run although its host should have it running (`instance-ended`), or not all of its ports are connected there (`instance-degraded`); derived when it is read: it changes without a revision, and watches do not contain it',
   },
 );
 
@@ -135,14 +136,15 @@ function degradedToJson(
 ): Static<typeof DegradedSchema> | undefined {
   const redact = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
-  if (troubled.length === 0) return undefined;
-  const reason = degradedReason(stored, troubled);
+  const ended = findEnded(stored);
+  if (troubled.length === 0 && ended === undefined) return undefined;
+  const reason = ended === undefined ? degradedReason(stored, troubled) : endedReason(stored, ended);
   const replug = openReplugItem(fleet, stored.id)?.doc;
   const last = replug?.reason;
   return {
     code: reason.code,
     message: explain(redact(reason)),
-    sinceMs: Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
+    sinceMs: ended?.atMs ?? Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
     ...(replug !== undefined && { operation: sight?.redactText(replug.operation) ?? replug.operation }),
     ...(last !== undefined && { lastTry: explain(redact(last)) }),
     ports: troubled.map(({ port: { id, doc }, trouble }) => ({

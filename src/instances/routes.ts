@@ -30,6 +30,7 @@ import { instanceNames } from './build/request.ts';
 import { createInstances, previewInstances, type CreateInstances } from './build/create.ts';
 import type { Builders, Preview } from './builder.ts';
 import { degradedPorts } from './degraded/degraded.ts';
+import { findEnded } from './degraded/ended.ts';
 import { DELETE_DEADLINE_MS } from './delete/delete.ts';
 import { deleteInstances } from './delete/request.ts';
 import { gateRoutes } from './gate-routes.ts';
@@ -93,7 +94,7 @@ function listInstances(): Route {
     filters: {
       degraded: {
         schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
-        valuesOf: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0],
+        valuesOf: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0 || findEnded({ doc }) !== undefined],
       },
       state: { schema: state, valuesOf: (doc) => [doc.state], index: INSTANCES_BY_STATE },
       host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },

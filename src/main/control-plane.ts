@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { SecretMask } from '../access/index.ts';
 import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
-import { AdminTokenController } from '../alarms/runtime.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
 import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
@@ -124,7 +123,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   own.url = url;
   const lease = runtime.get(LEASE_CONTROLLER);
   const reloader = reloaderOf(server, certificate, options);
-  const parts = groupRunners(runtime, [...(reloader === undefined ? [] : [reloader]), keys], log);
+  const parts = groupRunners(runtime, [...(reloader === undefined ? [] : [reloader]), keys]);
   const stop = async (): Promise<void> => {
     await server.close();
     await parts.stop();
@@ -149,12 +148,12 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
 }
 
 /** In the order in which they are started: files that are read again, the lease, then what decides under it. */
-function groupRunners(runtime: Runtime, files: readonly Controller[], log: Logger): RunnerGroups {
+function groupRunners(runtime: Runtime, files: readonly Controller[]): RunnerGroups {
   const { journal } = runtime.environment;
   return new RunnerGroups(
     [...files, { run: (over) => journal.follow(over) }],
     [runtime.get(LEASE_CONTROLLER)],
-    [...runtime.controllers(), new AdminTokenController({ journal, clock, log })],
+    runtime.controllers(),
   );
 }
 

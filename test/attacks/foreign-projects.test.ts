@@ -36,7 +36,9 @@ beforeAll(async () => {
   const port = world.journal.fleet.get(PORT, idOf(PORT, 'port-1'))?.doc;
   const net = world.journal.fleet.get(NETWORK, idOf(NETWORK, 'lan'))?.doc;
   if (vm === undefined || port === undefined || net === undefined) throw new Error('the fixture is not whole');
+  const ended = { host: vm.host ?? 'central-0', reportedMs: 1, atMs: 1, times: 1, runsAgain: false };
   await world.commit(
+    put(INSTANCE, idOf(INSTANCE, 'vm-1'), { ...vm, ended }),
     put(NETWORK, idOf(NETWORK, NET), { ...net, name: NET, project: HIDDEN }),
     put(NETWORK, idOf(NETWORK, 'common'), { ...net, name: 'common', project: 'infra', shared: true }),
     subnetChange(`${MARKER}-subnet`, NET, '10.7.0'),

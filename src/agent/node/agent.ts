@@ -18,6 +18,7 @@ import { AgentStateStore } from './state/agent-state-store.ts';
 import type { HostReport, Stamp, View } from '../protocol/messages.ts';
 import type { AgentPorts, LocalDriver } from './ports.ts';
 import { ConntrackSync } from './switch/conntrack-sync.ts';
+import { RestartLoop } from './restart-loop.ts';
 import { TaskRunner } from './task-runner.ts';
 import { ViewSubscriber } from './view-subscriber.ts';
 
@@ -65,6 +66,7 @@ export class Agent {
   readonly #reconcileLoop: ReconcileLoop;
   readonly #taskRunner: TaskRunner;
   readonly #heartbeatLoop: HeartbeatLoop;
+  readonly #restartLoop: RestartLoop;
   readonly #conditions: ConditionProbe;
   readonly #driver: LocalDriver;
   readonly #verify: AgentPorts['verify'];
@@ -82,6 +84,7 @@ export class Agent {
     const onView = (): void => {
       this.#reconcileLoop.wake();
       this.#taskRunner.wake();
+      this.#restartLoop.wake();
     };
     this.#driver = ports.driver;
     this.#leader = leader;
@@ -103,6 +106,7 @@ export class Agent {
       this.#viewSubscriber.isConfirmed ? this.#viewSubscriber.view : undefined;
     const isViewVerified = (): boolean => this.#viewSubscriber.isVerified;
     this.#taskRunner = new TaskRunner(ports, { leader, store, membership, serviceVersion, view, isViewVerified });
+    this.#restartLoop = new RestartLoop(ports, { view: () => (membership.departure.isLeaving ? undefined : view()) });
     this.#conditions = new ConditionProbe(ports, {
       everyMs: heartbeatMs,
       reconcileFailure: () => this.#reconcileLoop.failure,
@@ -158,10 +162,16 @@ export class Agent {
     await this.#membership.load();
     await this.#viewSubscriber.load();
     await this.#taskRunner.load();
-    const stop = this.#driver.onBfdChange?.(() => this.#heartbeatLoop.sendNow());
+    const stops = [
+      this.#driver.onBfdChange?.(() => this.#heartbeatLoop.sendNow()),
+      this.#driver.onInstanceEnded?.(() => {
+        this.#heartbeatLoop.inspectSoon();
+        this.#restartLoop.wake();
+      }),
+    ];
     const beside = [this.#reconcileLoop.run(signal), this.#driver.run?.(signal), this.#conditions.run(signal)];
     await Promise.all([...beside, this.#runConnected(signal)]);
-    stop?.();
+    for (const stop of stops) stop?.();
   }
 
   /** The machine is kept converged on the last view from the start; everything else needs a server. */
@@ -181,7 +191,9 @@ export class Agent {
     const certificates = this.#certificates.run(() => this.#membership.certificateRequester(), over.signal);
     await Promise.all([
       certificates,
-      ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner].map((one) => one.run(over.signal)),
+      ...[this.#heartbeatLoop, this.#viewSubscriber, this.#taskRunner, this.#restartLoop].map((one) =>
+        one.run(over.signal),
+      ),
     ]);
     unlink();
     if (!signal.aborted) this.#viewSubscriber.reset();

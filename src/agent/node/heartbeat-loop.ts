@@ -19,7 +19,7 @@ import {
   type HostReport,
   type UnreadyService,
 } from '../protocol/messages.ts';
-import type { AgentPorts } from './ports.ts';
+import type { AgentPorts, InspectedInstance } from './ports.ts';
 
 export interface HeartbeatLoopParts {
   readonly leader: LeaderClient;
@@ -64,6 +64,7 @@ export class HeartbeatLoop {
   readonly #process: string;
   #inspected: { readonly found: LastInspection; readonly atMs: number } | undefined;
   #inspecting: Promise<void> | undefined;
+  #isInspectionDue = false;
   /** The report that the server has, as text. */
   #acknowledgedReport: string | undefined;
   /** What the server that answered last makes of a host that has converged. */
@@ -80,6 +81,12 @@ export class HeartbeatLoop {
   /** There is something to report: the next heartbeat comes soon. */
   sendSoon(): void {
     this.#wakeSignal.notify();
+  }
+
+  /** The machine is not as it was inspected last: it is inspected again, and what is found is sent soon. */
+  inspectSoon(): void {
+    this.#isInspectionDue = true;
+    this.sendSoon();
   }
 
   /** There is something to report that packets of other hosts wait for. */
@@ -188,7 +195,10 @@ export class HeartbeatLoop {
   /** A machine that hangs does not hold up the heartbeat: until it has been probed again, the last findings are reported. */
   async #inspect(): Promise<LastInspection> {
     const { clock } = this.#ports;
-    const isFresh = this.#inspected !== undefined && clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
+    const isFresh =
+      !this.#isInspectionDue &&
+      this.#inspected !== undefined &&
+      clock.nowMs() - this.#inspected.atMs < this.#inspectIntervalMs();
     if (!isFresh) {
       this.#inspecting ??= this.#refreshInspection();
       const answered = new AbortController();
@@ -201,10 +211,12 @@ export class HeartbeatLoop {
   async #refreshInspection(): Promise<void> {
     const { clock, driver, log } = this.#ports;
     const atMs = clock.nowMs();
+    this.#isInspectionDue = false;
     let found = EMPTY_INSPECTION;
     try {
-      const { facts, strays, problems = [], switch: identity } = await driver.inspect();
-      const said = { facts: { ...facts }, strays: [...strays], problems: [...problems] };
+      const { facts, strays, problems = [], instances, switch: identity } = await driver.inspect();
+      const here = instances === undefined ? {} : { instances: selectReported(instances) };
+      const said = { facts: { ...facts, ...here }, strays: [...strays], problems: [...problems] };
       found = { ...said, ...(identity !== undefined && { switch: { ...identity } }) };
     } catch (error) {
       // A driver that throws has a bug. The host is alive all the same, and says so.
@@ -229,4 +241,13 @@ export class HeartbeatLoop {
 
 function truncateReason({ service, because }: UnreadyService): UnreadyService {
   return { service, because: shortenText(because, PROBLEM_LENGTH_MAX) };
+}
+
+/** More than a host has. Where there are more, those that are not as usual are in the report. */
+const INSTANCES_MAX = 1000;
+
+function selectReported(instances: readonly InspectedInstance[]): readonly InspectedInstance[] {
+  if (instances.length <= INSTANCES_MAX) return instances;
+  const unusual = instances.filter(({ state, endedAtMs }) => state !== 'running' || endedAtMs !== undefined);
+  return unusual.slice(0, INSTANCES_MAX);
 }

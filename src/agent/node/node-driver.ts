@@ -15,6 +15,7 @@ import type { ReportedCondition } from '../../hosts/index.ts';
 import type { HostNetwork } from '../../network/index.ts';
 import type { Task, TaskFence, TaskHandler, TaskHandlers, TaskResult } from '../../operations/index.ts';
 import { digestOf } from '../protocol/digest.ts';
+import { EndedInstances } from './instances/ended-instances.ts';
 import type { InstanceRuntime, RuntimeView } from './instances/instance-runtime.ts';
 import { InstanceTasks } from './instances/instance-tasks.ts';
 import { INSTANCE_TASKS } from './instances/instance-task-args.ts';
@@ -50,6 +51,8 @@ export interface NodeDriverOptions<R extends InstanceRuntime = InstanceRuntime> 
 export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements LocalDriver {
   readonly runtime: R;
   readonly #options: NodeDriverOptions<R>;
+  readonly #instanceTasks: InstanceTasks;
+  readonly #endedInstances: EndedInstances;
   readonly #taskHandlers: ReadonlyMap<string, TaskHandler>;
   readonly #switchReconciler: SwitchReconciler | undefined;
   #appliedParts: string | undefined;
@@ -65,13 +68,14 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     this.#options = options;
     this.#switchReconciler =
       options.switch === undefined ? undefined : new SwitchReconciler(options.switch, options.responder?.environment);
+    this.#instanceTasks = new InstanceTasks(options);
+    this.#endedInstances = new EndedInstances({ ...options, tasks: this.#instanceTasks });
     const own: NodeModule = { name: 'agent', taskHandlers: () => this.#ownTaskHandlers() };
     this.#taskHandlers = composeTaskHandlers([own, ...(options.modules ?? [])], options);
   }
 
   #ownTaskHandlers(): TaskHandlers {
-    const instanceTasks = new InstanceTasks(this.#options);
-    const perform: TaskHandler = (task, fence) => instanceTasks.perform(task, fence);
+    const perform: TaskHandler = (task, fence) => this.#instanceTasks.perform(task, fence);
     return {
       ...Object.fromEntries(INSTANCE_TASKS.map((kind) => [kind, perform])),
       leave: (task) => this.#leave(task),
@@ -133,6 +137,16 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
 
   onBfdChange(listener: () => void): () => void {
     return this.#options.switch?.onBfdChange?.(listener) ?? (() => undefined);
+  }
+
+  onInstanceEnded(listener: () => void): () => void {
+    return this.runtime.onEnded(listener);
+  }
+
+  async startEnded(view: View, signal: AbortSignal): Promise<number | undefined> {
+    if ((await this.#openRuntime()) !== undefined) return undefined;
+    if (this.runtime.instances.every(({ state }) => state !== 'ended')) return undefined;
+    return this.#endedInstances.startAgain(readRuntimeView(view), { host: view.host, signal });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -197,7 +211,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
 
   async conditions(): Promise<readonly ReportedCondition[]> {
     const trouble = await this.#options.switch?.probe?.();
-    const failure = await this.#openRuntime();
+    const failure = await this.#refreshRuntime();
     const code = failure instanceof StateDamaged ? failure.code : 'state-unreadable';
     const unreadable = { type: 'instance-runtime' as const, code, message: failure?.message ?? '' };
     return [
@@ -217,13 +231,13 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     const ofSwitch = { problems: this.#switchProblems(), ...(await this.#identity()) };
     if ((await this.#openRuntime()) !== undefined) return { facts: ownFacts, strays: [], ...ofSwitch };
     const strays = await this.#strays();
-    const facts = {
-      ...ownFacts,
-      instances: this.runtime.instances.filter(({ state }) => state === 'running').length,
-      // The list is cut, the number is not.
-      ...(strays.length > STRAYS_MAX && { strays: strays.length }),
-    };
-    return { facts, strays: strays.slice(0, STRAYS_MAX), ...ofSwitch };
+    // The list is cut, the number is not.
+    const facts = { ...ownFacts, ...(strays.length > STRAYS_MAX && { strays: strays.length }) };
+    const instances = this.runtime.instances.map(({ id, state, endedAtMs }) => ({
+      ...{ id, state },
+      ...(endedAtMs !== undefined && { endedAtMs }),
+    }));
+    return { facts, strays: strays.slice(0, STRAYS_MAX), instances, ...ofSwitch };
   }
 
   /** The tunnels to these peers work: only that they fail would not be noticed here, which moves nothing away from this host. */
@@ -252,21 +266,20 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
   }
 
   /** Why the runtime does not say what runs: then nothing is said of it. */
-  async #openRuntime(): Promise<DiskFailed | undefined> {
-    try {
-      await this.runtime.open();
-      return undefined;
-    } catch (error) {
-      if (error instanceof DiskFailed) return error;
-      throw error;
-    }
+  #openRuntime(): Promise<DiskFailed | undefined> {
+    return catchDiskFailure(() => this.runtime.open());
+  }
+
+  async #refreshRuntime(): Promise<DiskFailed | undefined> {
+    return (await this.#openRuntime()) ?? (await catchDiskFailure(async () => this.runtime.refresh?.()));
   }
 
   /** What is there and in no view. It is reported, never touched. */
   async #strays(): Promise<string[]> {
     const known = this.#knownInstances;
     if (known === undefined) return [];
-    const { instances } = this.runtime;
+    // What was sent and takes nothing here any more is only remembered.
+    const instances = this.runtime.instances.filter(({ state, memoryMiB }) => state !== 'sent' || memoryMiB > 0);
     const explained = new Set(instances.flatMap(({ nics }) => nics.map(({ port }) => interfaceOf(port))));
     const ids = new Set([...instances.map(({ id }) => id), ...(await this.runtime.findStrays())]);
     return [
@@ -286,6 +299,16 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
       if (error instanceof SwitchDown) return [];
       throw error;
     }
+  }
+}
+
+async function catchDiskFailure(work: () => Promise<void>): Promise<DiskFailed | undefined> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof DiskFailed) return error;
+    throw error;
   }
 }
 

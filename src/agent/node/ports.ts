@@ -108,6 +108,13 @@ export interface LocalDriver {
   inspect(): Promise<Inspection>;
   /** All that is wrong with what it drives, found by a probe; absent where nothing can fail. May take as long as it takes. */
   conditions?(): Promise<readonly ReportedCondition[]>;
+  /** Calls at once when an instance has ended by itself. */
+  onInstanceEnded?(listener: () => void): () => void;
+  /**
+   * Starts again what ended by itself and runs here by this view, which a holder has confirmed. Answers after how long it is to be called again;
+   * undefined when nothing is left to be started.
+   */
+  startEnded?(view: View, signal: AbortSignal): Promise<number | undefined>;
   /** Calls at once when BFD to a peer goes down, or up. */
   onBfdChange?(listener: () => void): () => void;
   /** Runs beside everything else until `signal` is aborted, for what the machine does by itself. */
@@ -122,9 +129,18 @@ export interface LocalDriver {
   forgetConnections?(service: string): Promise<void>;
 }
 
+export interface InspectedInstance {
+  readonly id: string;
+  readonly state: string;
+  /** When it last ended by itself, by this machine's clock. */
+  readonly endedAtMs?: number;
+}
+
 export interface Inspection {
   readonly facts: Readonly<Record<string, unknown>>;
   readonly strays: readonly string[];
+  /** Those that are here, and how; absent while that is unknown. */
+  readonly instances?: readonly InspectedInstance[];
   /** What fails there and keeps nothing away, in sentences. */
   readonly problems?: readonly string[];
   /** Absent while the switch does not say who it is. */

@@ -23,6 +23,7 @@ import {
   type Journal,
   type Request,
 } from '../../journal/index.ts';
+import { endedChanges, readReportedInstances, recordEnded } from '../../instances/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
 import { agentName, recordVersion } from './decide.ts';
@@ -71,7 +72,8 @@ export class ReportRecorder {
     }
     const isTroubled =
       this.#evaluateConditions(identity, doc, reportedConditions(beat, report)) ||
-      this.#evaluateStrays(identity, doc, report);
+      this.#evaluateStrays(identity, doc, report) ||
+      this.#evaluateInstances(identity, report);
     if (report?.switch === undefined) return isTroubled;
     // Each report is evaluated again: another host may have reported the same switch meanwhile.
     const known = isSameSwitch(doc.switch, report.switch);
@@ -125,6 +127,17 @@ export class ReportRecorder {
       this.#submitAs(identity, strays === undefined ? 'agent reports no strays' : 'agent reports strays', decide);
     }
     return verdict.verdict !== 'same';
+  }
+
+  /** Whether the report says of instances that ended by themselves what is not on record. */
+  #evaluateInstances(identity: AgentIdentity, report: HostReport | undefined): boolean {
+    const { host } = identity;
+    const { clock, journal } = this.#options;
+    const reported = readReportedInstances(report?.facts['instances']);
+    const ended = { host, reported, nowMs: clock.nowMs() };
+    if (endedChanges(journal.fleet, ended).length === 0) return false;
+    this.#submitAs(identity, 'agent reports instances that ended by themselves', (fleet) => recordEnded(fleet, ended));
+    return true;
   }
 
   /** A credential that this host once had was presented. */

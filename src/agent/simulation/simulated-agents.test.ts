@@ -72,7 +72,10 @@ test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
     await agents.restart('c1');
     expect(agents.hypervisorOf('c1')).toBe(hypervisor);
     await clock.pass(90_000);
-    expect(plane.leader.gateway.reports.get('c1')?.report?.facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect(plane.leader.gateway.reports.get('c1')?.report?.facts).toEqual({
+      driver: 'simulated',
+      instances: [{ id: 'i1', state: 'running' }],
+    });
     expect(await disks.get('c1')?.read('machine')).toContain('"i1"');
   });
 });

@@ -398,6 +398,13 @@ export interface Instance {
       readonly atMs: number;
     }[];
   };
+  readonly ended?: {
+    readonly host: string;
+    readonly reportedMs: number;
+    readonly atMs: number;
+    readonly times: number;
+    readonly runsAgain: boolean;
+  };
   readonly rebuiltFrom?: 'active' | 'error';
   readonly wasActive: boolean;
   readonly createdBy: string;

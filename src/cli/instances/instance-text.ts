@@ -28,7 +28,7 @@ export const INSTANCES: ResourceSpec<Instance> = {
     { title: 'project', of: (one) => one.project },
     { title: 'group', of: (one) => one.place.group },
     { title: 'created', of: (one) => relativeTime(one.createdAtMs, nowMs) },
-    { title: 'fault', of: (one) => degradedPortsText(one) ?? one.fault?.code },
+    { title: 'fault', of: (one) => degradedCauseText(one) ?? one.fault?.code },
   ],
   facts: instanceFacts,
 };
@@ -39,6 +39,7 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
     ['Name', one.name],
     ['State', stateText(one)],
     ['Degraded', degradedText(one, nowMs)],
+    ['Ended by itself', endedText(one, nowMs)],
     ['Host', one.host],
     ['Node', one.node],
     ...nodeFacts(one),
@@ -85,11 +86,18 @@ function stateText({ state, degraded }: Instance): string {
   return degraded === undefined ? state : 'degraded';
 }
 
-/** The troubles of its ports, such as `port-not-plugged`, each once. */
-function degradedPortsText({ degraded }: Instance): string | undefined {
-  return degraded === undefined
-    ? undefined
-    : [...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
+/** That it does not run, or the troubles of its ports, such as `port-not-plugged`, each once. */
+function degradedCauseText({ degraded }: Instance): string | undefined {
+  if (degraded === undefined) return undefined;
+  const ended = degraded.code === 'instance-ended' ? ['ended by itself'] : [];
+  return [...ended, ...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
+}
+
+/** `2 times on c1, last 3m ago; runs again`. */
+function endedText({ ended, host }: Instance, nowMs: number): string | undefined {
+  if (ended === undefined || ended.host !== host) return undefined;
+  const times = ended.times === 1 ? 'once' : `${ended.times} times`;
+  return `${times} on ${ended.host}, last ${relativeTime(ended.atMs, nowMs)}; ${ended.runsAgain ? 'runs again' : 'does not run'}`;
 }
 
 function degradedText({ degraded }: Instance, nowMs: number): string | undefined {

@@ -3,6 +3,7 @@
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import { idOf, type Change, type FleetReader } from '../../fleet/index.ts';
 import { DEGRADED, degradedPorts, degradedReason, openReplugItem, type DisconnectedPort } from './degraded.ts';
+import { ENDED, endedReason, findEnded } from './ended.ts';
 import { commonSiteOf } from '../scope.ts';
 import { INSTANCE, isRelocating } from '../model.ts';
 import type { StoredInstance } from '../build/placement.ts';
@@ -11,6 +12,9 @@ import { beginReplugOperation } from './replug.ts';
 /** A back end reports a port as plugged after its bind: until this time a missing report raises no alarm. */
 const PLUG_GRACE_MS = 10_000;
 
+/** Its host starts it again by itself: an alarm is for one that stays away. */
+const RESTART_GRACE_MS = 10_000;
+
 export interface DegradedDecision {
   readonly changes: readonly Change[];
   /** When to check again because of time alone. */
@@ -18,6 +22,25 @@ export interface DegradedDecision {
 }
 
 export function decideDegraded(fleet: FleetReader, id: string, nowMs: number): DegradedDecision {
+  const decisions = [decideDisconnected(fleet, id, nowMs), decideEnded(fleet, id, nowMs)];
+  const recheck = decisions.flatMap(({ recheckAtMs }) => recheckAtMs ?? []);
+  const changes = decisions.flatMap((one) => one.changes);
+  return { changes, ...(recheck.length > 0 && { recheckAtMs: Math.min(...recheck) }) };
+}
+
+function decideEnded(fleet: FleetReader, id: string, nowMs: number): DegradedDecision {
+  const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
+  const alarm = alarmId(ENDED, id);
+  const ended = instance && findEnded(instance);
+  if (instance === undefined || ended === undefined) return { changes: clearAlarm(fleet, alarm) };
+  const dueAtMs = ended.atMs + RESTART_GRACE_MS;
+  if (nowMs < dueAtMs) return { changes: [], recheckAtMs: dueAtMs };
+  const reason = endedReason(instance, ended);
+  const raised = { severity: 'critical' as const, ...commonSiteOf(fleet, [instance]), reason, sinceMs: ended.atMs };
+  return { changes: raiseOrUpdateAlarm(fleet, alarm, raised) };
+}
+
+function decideDisconnected(fleet: FleetReader, id: string, nowMs: number): DegradedDecision {
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, id));
   const alarm = alarmId(DEGRADED, id);
   const troubled = instance === undefined ? [] : degradedPorts(fleet, instance);

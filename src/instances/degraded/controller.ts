@@ -1,4 +1,4 @@
-// Reconciles instances whose ports are not connected, at the lease holder. Changes of instances, ports and network events trigger a check of the
+// Reconciles instances whose ports are not connected, or that ended by themselves, at the lease holder. Changes of instances, ports and network events trigger a check of the
 // instances concerned; a new holder checks all instances and alarms once, a page at a time. It keeps nothing across restarts.
 import { ALARM } from '../../alarms/index.ts';
 import { idOf, type AppliedChange } from '../../fleet/index.ts';
@@ -14,6 +14,7 @@ import {
 import { NETWORK_EVENT, PORT, type NetworkEvent, type Port } from '../../network/index.ts';
 import { decideDegraded } from './alarm.ts';
 import { DEGRADED } from './degraded.ts';
+import { ENDED } from './ended.ts';
 import { INSTANCE } from '../model.ts';
 
 export interface DegradedControllerOptions {
@@ -95,7 +96,8 @@ export class DegradedController {
     if (this.#scan?.epoch !== epoch) {
       this.#scan = { epoch, after: '' };
       for (const { id } of this.#options.journal.fleet.all(ALARM)) {
-        if (id.startsWith(`${DEGRADED}:`)) this.#woken.add(id.slice(DEGRADED.length + 1));
+        const [code = '', instance] = splitAlarmId(id);
+        if (instance !== undefined && (code === DEGRADED || code === ENDED)) this.#woken.add(instance);
       }
     }
     const due = new Set(this.#woken);
@@ -129,6 +131,11 @@ export class DegradedController {
       return false;
     }
   }
+}
+
+function splitAlarmId(id: string): readonly string[] {
+  const at = id.indexOf(':');
+  return [id.slice(0, at), id.slice(at + 1)];
 }
 
 /** The instances whose ports a change may have connected or disconnected. */

@@ -21,9 +21,14 @@ export class InstanceRecords {
     this.#disk = disk;
   }
 
-  /** In the order of their ids. */
+  /** What is here, in the order of their ids. */
+  get held(): readonly RuntimeInstance[] {
+    return [...this.#instances.values()].sort(compareById);
+  }
+
+  /** With those that were sent elsewhere. */
   get all(): readonly RuntimeInstance[] {
-    return [...this.#instances.values()].sort((one, other) => (one.id < other.id ? -1 : 1));
+    return [...this.#instances.values(), ...[...this.#sent].map(toSentInstance)].sort(compareById);
   }
 
   /** In no order: cheap. */
@@ -32,7 +37,8 @@ export class InstanceRecords {
   }
 
   get(id: string): RuntimeInstance | undefined {
-    return this.#instances.get(id);
+    const target = this.#sent.get(id);
+    return target === undefined ? this.#instances.get(id) : toSentInstance([id, target]);
   }
 
   put(instance: RuntimeInstance): void {
@@ -52,10 +58,6 @@ export class InstanceRecords {
       if (this.#sent.size <= SENT_MAX) break;
       this.#sent.delete(oldest);
     }
-  }
-
-  sentTo(id: string): string | undefined {
-    return this.#sent.get(id);
   }
 
   /** Nothing was ever saved. */
@@ -126,12 +128,21 @@ export class InstanceRecords {
 
   /** The version before is kept: after a damage it says most of what was there. */
   async #write(disk: Pick<Disk, 'write'>): Promise<void> {
-    const text = writeRuntimeState({ instances: this.all, sent: [...this.#sent] });
+    const text = writeRuntimeState({ instances: this.held, sent: [...this.#sent] });
     if (this.#saved === undefined) await disk.write('machine-used', HAS_BEEN_USED);
     else await disk.write('machine-previous', this.#saved);
     await disk.write('machine', text);
     this.#saved = text;
   }
+}
+
+function compareById(one: RuntimeInstance, other: RuntimeInstance): number {
+  return one.id < other.id ? -1 : 1;
+}
+
+/** Nothing of it is left here but the word where it went. */
+function toSentInstance([id, target]: readonly [string, string]): RuntimeInstance {
+  return { id, state: 'sent', target, vcpus: 0, memoryMiB: 0, diskGiB: 0, nics: [], by: '' };
 }
 
 const HAS_BEEN_USED = 'This agent has kept a record of instances: if "agent-machine.json" is missing, it was lost.\n';

@@ -1,76 +1,19 @@
 // What every instance runtime has to hold: the suite that the simulated one, the one of namespaces and later QEMU pass. A machine is
 // whatever the runtime drives; it outlives the process, as the disk does.
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
-import { MemoryDisk } from '../state/memory-disk.ts';
-import type { Task, TaskResult } from '../../../operations/index.ts';
-import { DiskFailed, StateDamaged } from '../ports.ts';
+import { describe, expect, test } from 'vitest';
+import type { Task } from '../../../operations/index.ts';
+import { DiskFailed } from '../ports.ts';
 import { activate, build, destroy } from './instance-tasks-fixture.ts';
-import { InstanceTasks } from './instance-tasks.ts';
-import type { InstanceRuntime, InstanceSpec, RuntimeCall } from './instance-runtime.ts';
-
-export interface RuntimeMachine {
-  /** A process of its own on this machine, with this disk. */
-  start(disk: MemoryDisk): InstanceRuntime;
-  /** What really runs there, by ids; undefined where only the runtime knows. */
-  running(): Promise<readonly string[]> | undefined;
-  close?(): Promise<void>;
-}
-
-export function callFor(task: string, more: Partial<RuntimeCall> = {}): RuntimeCall {
-  return { task, host: 'h1', ports: [], signal: new AbortController().signal, ...more };
-}
-
-/** Reads or writes fail while `broken` says so. */
-class BrokenDisk extends MemoryDisk {
-  broken: 'read' | 'write' | undefined;
-
-  override read(...args: Parameters<MemoryDisk['read']>): ReturnType<MemoryDisk['read']> {
-    return this.broken === 'read' ? Promise.reject(new DiskFailed('the disk is broken')) : super.read(...args);
-  }
-
-  override write(...args: Parameters<MemoryDisk['write']>): Promise<void> {
-    return this.broken === 'write' ? Promise.reject(new DiskFailed('the disk is full')) : super.write(...args);
-  }
-}
-
-const spec = (id: string): InstanceSpec => ({ id, vcpus: 1, memoryMiB: 64, diskGiB: 1, nics: [] });
-
-class Bench {
-  readonly disk = new BrokenDisk();
-  readonly machine: RuntimeMachine;
-  runtime: InstanceRuntime;
-
-  constructor(make: () => RuntimeMachine) {
-    this.machine = make();
-    this.runtime = this.machine.start(this.disk);
-    onTestFinished(async () => this.machine.close?.());
-  }
-
-  /** The process ends, and another begins. */
-  async restart(): Promise<InstanceRuntime> {
-    this.runtime = this.machine.start(this.disk);
-    await this.runtime.open();
-    return this.runtime;
-  }
-
-  states(): string[] {
-    return this.runtime.instances.map(({ id, state }) => `${id} ${state}`);
-  }
-
-  /** What the runtime says runs, and what really does: the same, unless something was done behind its back. */
-  async running(): Promise<readonly string[]> {
-    const running = this.runtime.instances.flatMap(({ id, state }) => (state === 'running' ? [id] : []));
-    const found = await this.machine.running();
-    if (found !== undefined) expect([...found].sort()).toEqual(running);
-    return running;
-  }
-}
+import { callFor, performTask, RuntimeBench, spec, type RuntimeMachine } from './runtime-bench-fixture.ts';
+import { damageContract } from './runtime-damage-contract.ts';
+import { handoverContract, moveContract } from './runtime-move-contract.ts';
 
 export function instanceRuntimeContract(name: string, make: () => RuntimeMachine): void {
   describe(`the instance runtime: ${name}`, () => {
     lifeContract(make);
     moveContract(make);
+    handoverContract(make);
+    endContract(make);
     restartContract(make);
     taskContract(make);
     damageContract(make);
@@ -79,7 +22,7 @@ export function instanceRuntimeContract(name: string, make: () => RuntimeMachine
 
 function lifeContract(make: () => RuntimeMachine): void {
   test('builds-and-destroys-and-each-again-without-harm', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     const { runtime } = bench;
     await runtime.open();
     for (const task of ['t1', 't1', 't2']) {
@@ -97,7 +40,7 @@ function lifeContract(make: () => RuntimeMachine): void {
   });
 
   test('keeps-what-a-task-said-of-ports', async () => {
-    const { runtime } = new Bench(make);
+    const { runtime } = new RuntimeBench(make);
     await runtime.open();
     const ports = [{ port: 'p1', mac: 'fa:16:3e:00:00:01', type: 'ovs', serial: 1, addresses: [] }];
     await runtime.build(spec('i1'), callFor('t1', { ports }));
@@ -105,7 +48,7 @@ function lifeContract(make: () => RuntimeMachine): void {
   });
 
   test('stops-and-starts', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     await bench.runtime.build(spec('i1'), callFor('t1'));
     expect(await bench.runtime.stop('i1', callFor('t2'))).toEqual({ kind: 'done' });
@@ -117,13 +60,13 @@ function lifeContract(make: () => RuntimeMachine): void {
   });
 
   test.each(['start', 'stop'] as const)('fails-to-%s-what-is-not-here', async (power) => {
-    const { runtime } = new Bench(make);
+    const { runtime } = new RuntimeBench(make);
     await runtime.open();
     expect(await runtime[power]('i9', callFor('t1'))).toMatchObject({ kind: 'failed', fault: 'instance-gone' });
   });
 
   test('leaves-no-effect-when-the-agent-was-stopped-before', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     const signal = AbortSignal.abort();
     expect(await bench.runtime.build(spec('i1'), callFor('t1', { signal }))).toMatchObject({ fault: 'cut-short' });
@@ -134,46 +77,57 @@ function lifeContract(make: () => RuntimeMachine): void {
   });
 }
 
-function moveContract(make: () => RuntimeMachine): void {
-  test('runs-what-was-prepared-only-when-it-is-activated', async () => {
-    const bench = new Bench(make);
+function endContract(make: () => RuntimeMachine): void {
+  test('reports-one-that-ended-by-itself', async () => {
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
-    expect((await bench.runtime.prepare(spec('i1'), callFor('t1'))).kind).toBe('done');
-    expect([bench.states(), await bench.running()]).toEqual([['i1 prepared'], []]);
-    await bench.restart();
-    expect([bench.states(), await bench.running()]).toEqual([['i1 prepared'], []]);
-    for (const task of ['t2', 't2']) {
-      expect((await bench.runtime.activate({ id: 'i1', nics: [] }, callFor(task))).kind).toBe('done');
-      expect([bench.states(), await bench.running()]).toEqual([['i1 running'], ['i1']]);
-    }
+    for (const id of ['i1', 'i2']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
+    const ended: string[] = [];
+    const stop = bench.runtime.onEnded((id) => ended.push(id));
+    expect(bench.runtime.instance('i1')).not.toHaveProperty('endedAtMs');
+    await bench.machine.end('i1');
+    await bench.runtime.refresh?.();
+    await bench.runtime.refresh?.();
+    expect([ended, bench.states(), await bench.running()]).toEqual([['i1'], ['i1 ended', 'i2 running'], ['i2']]);
+    const { endedAtMs, by } = bench.runtime.instance('i1') ?? {};
+    expect([typeof endedAtMs, by]).toEqual(['number', 't-i1']);
+    stop();
+    await bench.machine.end('i2');
+    await bench.runtime.refresh?.();
+    expect(ended).toEqual(['i1']);
   });
 
-  test('answers-what-migrate-gets-and-keeps-it', async () => {
-    const bench = new Bench(make);
-    await bench.runtime.open();
-    const result = await bench.runtime.prepare(spec('i1'), callFor('t1'));
-    const { facts } = bench.runtime.instance('i1') ?? {};
-    expect(result).toEqual({ kind: 'done', ...(facts !== undefined && { facts }) });
-    expect((await bench.restart()).instance('i1')?.facts).toEqual(facts);
-  });
-
-  test('has-what-it-sent-away-no-more-and-says-where-it-went', async () => {
-    const bench = new Bench(make);
+  test('starts-one-that-ended-when-it-is-told-to, and-does-not-forget-when-it-ended', async () => {
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     await bench.runtime.build(spec('i1'), callFor('t1'));
-    const order = { id: 'i1', target: 'h2', move: 'cold' as const };
-    expect(await bench.runtime.migrate(order, callFor('t2'))).toEqual({ kind: 'done' });
-    expect([await bench.running(), bench.runtime.sentTo('i1')]).toEqual([[], 'h2']);
-    await bench.restart();
-    expect([await bench.running(), bench.runtime.sentTo('i1')]).toEqual([[], 'h2']);
+    await bench.machine.end('i1');
+    await bench.runtime.refresh?.();
+    const { endedAtMs } = bench.runtime.instance('i1') ?? {};
+    expect(await bench.runtime.start('i1', callFor('t2'))).toEqual({ kind: 'done' });
+    expect([bench.states(), await bench.running()]).toEqual([['i1 running'], ['i1']]);
+    expect(bench.runtime.instance('i1')?.endedAtMs).toBe(endedAtMs);
     await bench.runtime.build(spec('i1'), callFor('t3'));
-    expect(bench.runtime.sentTo('i1')).toBeUndefined();
+    expect(bench.runtime.instance('i1')).not.toHaveProperty('endedAtMs');
+  });
+
+  test('a-task-that-takes-one-away-is-no-end-of-it', async () => {
+    const bench = new RuntimeBench(make);
+    await bench.runtime.open();
+    const ended: string[] = [];
+    bench.runtime.onEnded((id) => ended.push(id));
+    for (const id of ['i1', 'i2', 'i3']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
+    await bench.runtime.stop('i1', callFor('t4'));
+    await bench.runtime.destroy('i2', callFor('t5'));
+    await bench.runtime.migrate({ id: 'i3', target: 'h2', move: 'cold' }, callFor('t6'));
+    await bench.runtime.refresh?.();
+    expect([ended, bench.states()]).toEqual([[], ['i1 stopped', 'i3 sent']]);
   });
 }
 
 function restartContract(make: () => RuntimeMachine): void {
   test('adopts-what-ran-when-the-process-before-ended', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     await bench.runtime.build(spec('i1'), callFor('t1'));
     await bench.runtime.prepare(spec('i2'), callFor('t2'));
@@ -185,7 +139,7 @@ function restartContract(make: () => RuntimeMachine): void {
   });
 
   test('whose-disk-cannot-be-read-removes-nothing-and-opens-when-it-can', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     await bench.runtime.build(spec('i1'), callFor('t1'));
     const ran = await bench.machine.running();
@@ -198,7 +152,7 @@ function restartContract(make: () => RuntimeMachine): void {
   });
 
   test('builds-once-when-a-crash-came-between-the-effect-and-its-record', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     await bench.runtime.open();
     bench.disk.broken = 'write';
     await expect(bench.runtime.build(spec('i1'), callFor('t1'))).rejects.toThrow(DiskFailed);
@@ -211,7 +165,7 @@ function restartContract(make: () => RuntimeMachine): void {
 
 function taskContract(make: () => RuntimeMachine): void {
   test('finds-the-work-of-a-task-done-also-after-a-restart', async () => {
-    const bench = new Bench(make);
+    const bench = new RuntimeBench(make);
     const perform = async (id: string, kind: string, args: Task['args']): Promise<string> => {
       const { outcome, facts } = await performTask(bench.runtime, kind, args, id);
       return outcome === 'done' ? outcome : String(facts?.['fault']);
@@ -229,97 +183,4 @@ function taskContract(make: () => RuntimeMachine): void {
     for (const id of ['i1', 'i2']) expect(await perform(`d-${id}`, 'destroy', destroy(id))).toBe('done');
     expect(await bench.running()).toEqual([]);
   });
-}
-
-/** What may become of a file, and of the one before it. */
-const DAMAGES: readonly (readonly [string, (disk: MemoryDisk, text: string) => Promise<void>])[] = [
-  ['cut-off', (disk, text) => disk.write('machine', text.slice(0, text.length / 2))],
-  ['empty', (disk) => disk.write('machine', '')],
-  ['changed-and-still-readable', (disk, text) => disk.write('machine', text.replace('"i1"', '"i7"'))],
-  ['whole-but-for-its-checksum', (disk, text) => disk.write('machine', text.replace('"sha256"', '"sha257"'))],
-  ['something-else', (disk) => disk.write('machine', '{"instances":[{"id":1}],"sent":[]}')],
-  ['of-another-kind', (disk) => disk.write('machine', '[]')],
-  ['gone', async (disk) => disk.remove('machine')],
-  [
-    'gone-with-the-version-before-it',
-    async (disk) => {
-      disk.remove('machine');
-      disk.remove('machine-previous');
-    },
-  ],
-];
-
-function damageContract(make: () => RuntimeMachine): void {
-  test.each(DAMAGES)('removes-nothing-and-says-so-when-its-file-is-%s', async (_name, damage) => {
-    const bench = await withTwo(make);
-    const text = (await bench.disk.read('machine')) ?? '';
-    const ran = await bench.machine.running();
-    await damage(bench.disk, text);
-    await expect(bench.restart()).rejects.toThrow(StateDamaged);
-    expect(await bench.runtime.conditions()).toEqual([]);
-    for (const kind of ['build', 'destroy', 'prepare']) {
-      const performed = await performTask(bench.runtime, kind, kind === 'destroy' ? destroy('i1') : build('i1'));
-      // Whether it runs is not known.
-      expect(performed.facts).toEqual({ fault: 'state-damaged' });
-    }
-    expect(await bench.machine.running()).toEqual(ran);
-    // The file is brought back by whoever has a copy.
-    await bench.disk.write('machine', text);
-    await bench.runtime.open();
-    expect(await bench.running()).toEqual(['i1', 'i2']);
-  });
-
-  test('reads-a-file-of-before-checksums', async () => {
-    const bench = await withTwo(make);
-    const { sha256: _, ...older } = JSON.parse((await bench.disk.read('machine')) ?? '') as { sha256: string };
-    const disk = new BrokenDisk();
-    await disk.write('machine', JSON.stringify(older));
-    const upgraded = bench.machine.start(disk);
-    await upgraded.open();
-    expect(upgraded.instances).toEqual(bench.runtime.instances);
-    await upgraded.destroy('i1', callFor('t9'));
-    expect(await disk.read('machine')).toContain('"sha256"');
-  });
-
-  test('takes-the-version-before-for-what-is-really-there-when-it-is-told-to-recover', async () => {
-    const bench = await withTwo(make);
-    // The version before does not know of this one.
-    await bench.runtime.build(spec('i3'), callFor('t3'));
-    const ran = await bench.machine.running();
-    await bench.disk.write('machine', '{');
-    bench.runtime = bench.machine.start(bench.disk);
-    await bench.runtime.recover();
-    expect(bench.states()).toEqual(['i1 running', 'i2 running']);
-    expect(await bench.machine.running()).toEqual(ran);
-    expect(await bench.runtime.findStrays()).toEqual(ran === undefined ? [] : ['i3']);
-    await bench.restart();
-    expect(bench.states()).toEqual(['i1 running', 'i2 running']);
-  });
-
-  test('changes-nothing-by-recovering-when-nothing-is-wrong', async () => {
-    const bench = await withTwo(make);
-    const before = [await bench.disk.read('machine'), bench.states()];
-    bench.runtime = bench.machine.start(bench.disk);
-    await bench.runtime.recover();
-    expect([await bench.disk.read('machine'), bench.states()]).toEqual(before);
-  });
-}
-
-async function withTwo(make: () => RuntimeMachine): Promise<Bench> {
-  const bench = new Bench(make);
-  await bench.runtime.open();
-  for (const id of ['i1', 'i2']) await bench.runtime.build(spec(id), callFor(`t-${id}`));
-  return bench;
-}
-
-function performTask(
-  runtime: InstanceRuntime,
-  kind: string,
-  args: Task['args'],
-  id = `t-${kind}`,
-): Promise<TaskResult> {
-  const tasks = new InstanceTasks({ runtime, clock: new VirtualClock() });
-  const stamp = { journalId: 'j1', leaseEpoch: 1, revision: 1 };
-  const fence = { stamp, host: 'h1', serviceVersion: 6, signal: new AbortController().signal };
-  return tasks.perform({ id, kind, args }, fence);
 }

@@ -7,8 +7,13 @@ import { StateDamaged } from '../ports.ts';
 import type { PortFact } from './host-ports.ts';
 import type { TaskNic } from './instance-task-args.ts';
 
-/** `prepared`: there is room and it is expected, it does not run. `stopped`: it is here, and without power. */
-export type InstancePowerState = 'prepared' | 'running' | 'stopped';
+/**
+ * `prepared`: there is room and it is expected, nothing of it is here yet. `received`: it has arrived from another host, and was never started here.
+ * `stopped`: it is here, and without power. `ended`: it ran, and ended by itself. `sent`: it was handed over to another host, and must never be
+ * started here again.
+ */
+export const INSTANCE_POWER_STATES = ['prepared', 'received', 'running', 'stopped', 'ended', 'sent'] as const;
+export type InstancePowerState = (typeof INSTANCE_POWER_STATES)[number];
 
 export interface RuntimeCapacity {
   readonly vcpus: number;
@@ -16,11 +21,14 @@ export interface RuntimeCapacity {
   readonly diskGiB: number;
 }
 
+/** With what it takes of this machine: nothing where one that was sent has left nothing. */
 export interface RuntimeInstance extends RuntimeCapacity {
   readonly id: string;
   readonly state: InstancePowerState;
-  /** It is prepared for, and nothing was sent yet. Only where runtimes know it. */
-  readonly awaited?: true;
+  /** The host that one was sent to. */
+  readonly target?: string;
+  /** When it last ended by itself, by this machine's clock: another time is another end. Absent when it never did since it was made here. */
+  readonly endedAtMs?: number;
   readonly nics: readonly TaskNic[];
   /** The task that made it so. The same task again finds its work done. */
   readonly by: string;
@@ -91,8 +99,9 @@ export function failShortage(short: readonly string[]): RuntimeFailure {
 }
 
 /** It may be the only one there is: to prepare for another copy would be to destroy it. */
-export function failExists(id: string): RuntimeFailure {
-  return runtimeFailed('instance-exists', `instance ${id} runs on this host`);
+export function failExists({ id, state }: Pick<RuntimeInstance, 'id' | 'state'>): RuntimeFailure {
+  const how = state === 'received' ? 'has arrived' : 'runs';
+  return runtimeFailed('instance-exists', `instance ${id} ${how} on this host`);
 }
 
 export function failNotHere(id: string): RuntimeFailure {
@@ -101,6 +110,24 @@ export function failNotHere(id: string): RuntimeFailure {
 
 export function failNotPrepared(id: string): RuntimeFailure {
   return runtimeFailed('not-prepared', `instance ${id} is not on this host`);
+}
+
+/** There is room for it, and nothing to run. */
+export function failNotReceived(id: string): RuntimeFailure {
+  return runtimeFailed('nothing-received', `instance ${id} was not sent to this host`);
+}
+
+/** It may run there: a second copy would be started here. */
+export function failSent({ id, target }: Pick<RuntimeInstance, 'id' | 'target'>): RuntimeFailure {
+  return runtimeFailed(
+    'instance-gone',
+    `instance ${id} is not on this host: it was sent to ${target ?? 'another host'}`,
+  );
+}
+
+/** It runs on here. */
+export function failCancelled(id: string): RuntimeFailure {
+  return runtimeFailed('migration-failed', `the migration of instance ${id} was cancelled`);
 }
 
 /** Opening says that what was kept is damaged: what to do about it. Any other failure goes on to the caller. */
@@ -122,6 +149,8 @@ export interface RuntimeView {
   readonly instances: readonly ExpectedInstance[] | undefined;
   /** Instances that a task of the view is about. */
   readonly underTask: ReadonlySet<string>;
+  /** Those among them that are only to be migrated. */
+  readonly migrating: ReadonlySet<string>;
   readonly subnets: readonly SubnetView[];
 }
 
@@ -150,27 +179,32 @@ export interface InstanceRuntime {
    * Removes nothing. Nothing happens when it can be opened.
    */
   recover(): Promise<void>;
-  /** What it has, in the order of their ids. */
+  /** What it has, and those that left by `migrate` not long ago and were not destroyed since, in the order of their ids. */
   readonly instances: readonly RuntimeInstance[];
   instance(id: string): RuntimeInstance | undefined;
-  /** Where an instance went that left by `migrate`; undefined when it never did, or long ago. */
-  sentTo(id: string): string | undefined;
   /** What is short for it now, in words, when it takes the place of what it was before. Nothing is reserved. */
   findShortage(id: string, wanted: RuntimeCapacity): readonly string[];
   /** Makes and starts it. What was there under its id before is replaced. */
   build(spec: InstanceSpec, call: RuntimeCall): Promise<RuntimeResult>;
   /** Has room for an instance that comes from another host. Its facts are given to `migrate` there. */
   prepare(spec: InstanceSpec, call: RuntimeCall): Promise<RuntimeResult>;
-  /** Hands it to the host that prepared for it. It is never gone here before it is there; when it fails it runs on. */
+  /** Hands it to the host that prepared for it: it is `sent` then. It is never gone here before it is there; when it fails it runs on. */
   migrate(order: MigrateOrder, call: RuntimeCall): Promise<RuntimeResult>;
-  /** Runs what was prepared for and received. */
+  /** Ends a migration that is under way: it fails, and the instance runs on here. One that was handed over already is sent all the same. */
+  cancelMigration(id: string): void;
+  /** Runs what was prepared for and received. What is only prepared runs where nothing has to arrive, and fails elsewhere. */
   activate(order: ActivateOrder, call: RuntimeCall): Promise<RuntimeResult>;
+  /** Also one that ended by itself. */
   start(id: string, call: RuntimeCall): Promise<RuntimeResult>;
   stop(id: string, call: RuntimeCall): Promise<RuntimeResult>;
   /** Nothing of it is left: not what runs, not its files, not its interfaces. Done for what is not there. */
   destroy(id: string, call: RuntimeCall): Promise<RuntimeResult>;
   /** What runs here under a name of ours and without a record, by ids. Nothing here touches it. */
   findStrays(): Promise<readonly string[]>;
+  /** Calls when an instance has ended by itself; it is `ended` then. It is not started again here. */
+  onEnded(listener: (id: string) => void): () => void;
+  /** Asks which instances really run, where nothing says so by itself. Called every few seconds. */
+  refresh?(): Promise<void>;
   /** What is wrong with it, and what an operator should do. */
   conditions(): Promise<readonly ReportedCondition[]>;
   /** Called for every view. Makes and destroys nothing. */

@@ -1,29 +1,37 @@
 // Every instance runtime by one contract.
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
-import { callFor, instanceRuntimeContract } from './instance-runtime-contract.ts';
+import { instanceRuntimeContract } from './instance-runtime-contract.ts';
+import { callFor, type RuntimeMachine } from './runtime-bench-fixture.ts';
 import { FakeNamespaceHost } from './namespace-host-fixture.ts';
-import { SimulatedHypervisor } from './simulated-hypervisor.ts';
+import { SimulatedHypervisor, type SimulatedHypervisorOptions } from './simulated-hypervisor.ts';
 import { SimulatedRuntime } from './simulated-runtime.ts';
 
-instanceRuntimeContract('simulated', () => ({
-  start: (disk) => new SimulatedRuntime({ hypervisor: new SimulatedHypervisor({ disk }), clock: new VirtualClock() }),
-  running: () => undefined,
-}));
+function simulatedMachine(options: SimulatedHypervisorOptions = {}): RuntimeMachine {
+  const clock = new VirtualClock();
+  let hypervisor: SimulatedHypervisor;
+  return {
+    start: (disk) => {
+      hypervisor = new SimulatedHypervisor({ disk, ...options });
+      return new SimulatedRuntime({ hypervisor, clock });
+    },
+    running: () => undefined,
+    end: (id) => hypervisor.end(id, clock.nowMs()),
+  };
+}
 
-instanceRuntimeContract('simulated, with a line that migrate has to know of', () => ({
-  start: (disk) => {
-    const hypervisor = new SimulatedHypervisor({ disk, handoverFor: (id) => ({ line: 'h1:7000', secret: `s-${id}` }) });
-    return new SimulatedRuntime({ hypervisor, clock: new VirtualClock() });
-  },
-  running: () => undefined,
-}));
+instanceRuntimeContract('simulated', () => simulatedMachine());
+
+instanceRuntimeContract('simulated, with a line that migrate has to know of', () =>
+  simulatedMachine({ handoverFor: (id) => ({ line: 'h1:7000', secret: `s-${id}` }) }),
+);
 
 instanceRuntimeContract('namespaces, on a host whose commands are not run', () => {
   const host = new FakeNamespaceHost();
   return {
     start: (disk) => host.start(disk),
     running: () => Promise.resolve([...host.namespaces].map((name) => name.slice('h1-'.length))),
+    end: async (id) => void host.namespaces.delete(`h1-${id}`),
   };
 });
 
@@ -45,7 +53,7 @@ test('a-simulated-instance-moves-only-to-whoever-gave-out-the-secret', async () 
     expect(await source.migrate({ ...order, handover: wrong }, callFor('t3'))).toMatchObject({
       fault: 'migration-failed',
     });
-  expect([source.instance('i1')?.state, target.instance('i1')?.awaited]).toEqual(['running', true]);
+  expect([source.instance('i1')?.state, target.instance('i1')?.state]).toEqual(['running', 'prepared']);
   expect(await source.migrate({ ...order, handover }, callFor('t4'))).toEqual({ kind: 'done' });
-  expect([source.instance('i1'), target.instance('i1')?.awaited]).toEqual([undefined, undefined]);
+  expect([source.instance('i1')?.state, target.instance('i1')?.state]).toEqual(['sent', 'received']);
 });

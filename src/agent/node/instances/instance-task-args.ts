@@ -96,7 +96,7 @@ const ACTIVATE = Type.Object({
   /** Said when the ports are to be connected only now. */
   network: Type.Optional(MODE),
   kind: Type.Optional(MOVE),
-  /** Set when it is unknown whether the source has sent it: what was not received is not activated. */
+  /** Set when it is unknown whether the source has sent it. Agents of 0.1.0 activate what they have not received unless it is set; later ones never do. */
   ifReceived: Type.Optional(Type.Boolean()),
 });
 export type ActivateArgs = Static<typeof ACTIVATE>;

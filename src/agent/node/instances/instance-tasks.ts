@@ -11,6 +11,7 @@ import {
   failExists,
   failNotHere,
   failNotPrepared,
+  failSent,
   failShortage,
   runtimeFailed,
   type InstanceRuntime,
@@ -50,6 +51,8 @@ export class InstanceTasks {
   readonly #ports: HostPorts;
   /** The last task of each instance that has one under way. */
   readonly #queues = new Map<string, Promise<unknown>>();
+  /** Instances with a migration under way or waiting. */
+  readonly #migrating = new Set<string>();
 
   constructor({ runtime, clock, network }: InstanceTasksParts) {
     this.#runtime = runtime;
@@ -59,10 +62,41 @@ export class InstanceTasks {
   async perform(task: Task, fence: TaskFence): Promise<TaskResult> {
     const parsed = parseInstanceTask(task);
     if (!('task' in parsed)) return { outcome: 'failed', problems: parsed, facts: { fault: 'unsupported' } };
-    return this.#serialize(parsed.args.instance, () => this.#tryPerform({ task, parsed, fence }));
+    const { instance } = parsed.args;
+    // What is to be destroyed is not copied to its end first: that may take minutes.
+    if (parsed.task === 'destroy' && this.#migrating.has(instance)) this.#runtime.cancelMigration(instance);
+    const work = (): Promise<TaskResult> => this.#tryPerform({ task, parsed, fence });
+    return parsed.task === 'migrate' ? this.#migrate(instance, work) : this.#serialize(instance, work);
   }
 
-  async #serialize(instance: string, work: () => Promise<TaskResult>): Promise<TaskResult> {
+  async #migrate(instance: string, work: () => Promise<TaskResult>): Promise<TaskResult> {
+    this.#migrating.add(instance);
+    try {
+      return await this.#serialize(instance, work);
+    } finally {
+      this.#migrating.delete(instance);
+    }
+  }
+
+  /** Starts what ended by itself, in its turn among the tasks of the instance. False when that failed. */
+  async startAgain(id: string, { host, signal }: Pick<TaskFence, 'host' | 'signal'>): Promise<boolean> {
+    return this.#serialize(id, async () => {
+      const found = this.#runtime.instance(id);
+      if (found?.state !== 'ended') return true;
+      // It is as that task made it: the same task again still finds its work done.
+      const call = { task: found.by, host, ports: found.ports ?? [], signal };
+      try {
+        const { kind } = await this.#runtime.start(id, call);
+        if (kind === 'done') mark('instance-started-again');
+        return kind === 'done';
+      } catch (error) {
+        diskFailure(error);
+        return false;
+      }
+    });
+  }
+
+  async #serialize<T>(instance: string, work: () => Promise<T>): Promise<T> {
     const before = this.#queues.get(instance) ?? Promise.resolve();
     const turn = before.then(work, work);
     this.#queues.set(instance, turn);
@@ -82,9 +116,8 @@ export class InstanceTasks {
     }
     const performed = await this.#tryCarryOut(work);
     if (performed.outcome === 'done') return performed;
-    // Whoever decides what comes next has to know what is left here.
-    const runs = this.#runtime.instance(work.parsed.args.instance)?.state === 'running';
-    return { ...performed, facts: { ...performed.facts, runs } };
+    const found = this.#runtime.instance(work.parsed.args.instance);
+    return { ...performed, facts: { ...performed.facts, runs: runsFor(work.parsed, found) } };
   }
 
   async #tryCarryOut(work: RunningTask): Promise<TaskResult> {
@@ -117,16 +150,17 @@ export class InstanceTasks {
     const found = this.#runtime.instance(parsed.args.instance);
     switch (parsed.task) {
       case 'build':
-        if (found?.by === task.id && found.state === 'running') {
+        if (found?.by === task.id && wasStarted(found)) {
           mark('task-already-done');
           return succeed(found);
         }
         return this.#checkCapacity(parsed.args);
       case 'prepare':
-        if (found?.state === 'running') return toFailure(failExists(found.id));
-        return found?.by === task.id ? succeed(found) : this.#checkCapacity(parsed.args);
+        if (found?.by === task.id && found.state !== 'running') return succeed(found);
+        if (found?.state === 'running' || found?.state === 'received') return toFailure(failExists(found));
+        return this.#checkCapacity(parsed.args);
       case 'migrate':
-        return this.#checkMigration(parsed.args, found);
+        return checkMigration(parsed.args, found);
       case 'activate':
         return checkActivation(parsed.args, found, task.id);
       case 'start':
@@ -140,16 +174,6 @@ export class InstanceTasks {
   #checkCapacity(args: BuildArgs): TaskResult | undefined {
     const short = this.#runtime.findShortage(args.instance, args);
     return short.length === 0 ? undefined : toFailure(failShortage(short));
-  }
-
-  #checkMigration({ instance, target }: MigrateArgs, found: RuntimeInstance | undefined): TaskResult | undefined {
-    if (found?.state === 'running') return undefined;
-    if (found !== undefined)
-      return toFailure(runtimeFailed('not-running', `instance ${instance} does not run on this host`));
-    const sent = this.#runtime.sentTo(instance);
-    if (sent === target) return succeed({});
-    const where = sent === undefined ? '' : `: it was sent to ${sent}`;
-    return toFailure(runtimeFailed('instance-gone', `instance ${instance} is not on this host${where}`));
   }
 
   #connect(order: ParsedInstanceTask, { host, signal }: TaskFence): Promise<PortsResult> {
@@ -193,15 +217,40 @@ function specOf({ instance: id, image, vcpus, memoryMiB, diskGiB, nics, kind: mo
   return { id, image, vcpus, memoryMiB, diskGiB, nics, move };
 }
 
+function checkMigration({ instance, target }: MigrateArgs, found: RuntimeInstance | undefined): TaskResult | undefined {
+  switch (found?.state) {
+    case 'running':
+      return undefined;
+    case 'sent':
+      return found.target === target ? succeed({}) : toFailure(failSent(found));
+    case undefined:
+      return toFailure(failNotHere(instance));
+    default:
+      return toFailure(runtimeFailed('not-running', `instance ${instance} does not run on this host`));
+  }
+}
+
 function checkActivation(
-  { instance, ifReceived }: ActivateArgs,
+  { instance }: ActivateArgs,
   found: RuntimeInstance | undefined,
   task: string,
 ): TaskResult | undefined {
   if (found === undefined) return toFailure(failNotPrepared(instance));
-  if (found.awaited === true && ifReceived === true)
-    return toFailure(runtimeFailed('nothing-received', `instance ${found.id} was not sent to this host`));
-  return found.by === task && found.state === 'running' ? succeed(found) : undefined;
+  return found.by === task && wasStarted(found) ? succeed(found) : undefined;
+}
+
+/**
+ * What is left of it here, for whoever decides what comes next. After a build, one that ended by itself counts: it has its disk, and is to be
+ * destroyed as one that runs. A migration waits until it runs again.
+ */
+function runsFor({ task }: ParsedInstanceTask, found: RuntimeInstance | undefined): boolean {
+  if (found === undefined) return false;
+  return task === 'build' ? wasStarted(found) : found.state === 'running';
+}
+
+/** It runs, or did until it ended by itself: what a task had to do for that was done. */
+function wasStarted({ state }: RuntimeInstance): boolean {
+  return state === 'running' || state === 'ended';
 }
 
 function checkPower(
@@ -210,7 +259,8 @@ function checkPower(
   wanted: RuntimeInstance['state'],
 ): TaskResult | undefined {
   if (found === undefined) return toFailure(failNotHere(id));
-  if (found.state === 'prepared')
+  if (found.state === 'sent') return toFailure(failSent(found));
+  if (found.state === 'prepared' || found.state === 'received')
     return toFailure(runtimeFailed('not-activated', `instance ${id} is only expected on this host`));
   return found.state === wanted ? succeed({}) : undefined;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { interfaceOf } from '../../../dataplane/index.ts';
-import { callFor } from './instance-runtime-contract.ts';
+import { callFor } from './runtime-bench-fixture.ts';
 import type { InstanceSpec, RuntimeView } from './instance-runtime.ts';
 import { AMOUNTS } from './instance-tasks-fixture.ts';
 import { FakeNamespaceHost } from './namespace-host-fixture.ts';
@@ -26,7 +26,7 @@ const WEB: InstanceSpec = {
   ],
 };
 const BLUE = { id: 'blue-v4', network: 'blue', domain: 'network/blue', cidr: '10.0.0.0/24', gateway: '10.0.0.1' };
-const VIEW = { instances: undefined, underTask: new Set<string>(), subnets: [BLUE] };
+const VIEW = { instances: undefined, underTask: new Set<string>(), migrating: new Set<string>(), subnets: [BLUE] };
 const CALL = callFor('build-1');
 
 test('an-order-that-is-faster-than-its-view-waits-for-what-the-view-says-of-subnets', async () => {
@@ -108,6 +108,7 @@ describe('a host that lost its record of instances', () => {
   const expected = (...ids: readonly string[]): RuntimeView => ({
     instances: ids.map((id) => ({ id, role: 'home', state: 'active', amounts: AMOUNTS, ports: [] })),
     underTask: new Set(),
+    migrating: new Set(),
     subnets: [],
   });
 

@@ -1,12 +1,15 @@
 // Instances that are network namespaces: enough of a machine to send real packets, for labs and tests. Which there are is on disk;
 // one that should run and does not is made again, as after a restart of the host. Only a task takes one away.
 import type { ReportedCondition } from '../../../hosts/index.ts';
+import type { Clock } from '../../../journal/index.ts';
 import type { Disk } from '../ports.ts';
 import { damagedRecord, InstanceRecords } from './instance-records.ts';
 import {
   CUT_SHORT,
+  failCancelled,
   failNotHere,
   failNotPrepared,
+  failSent,
   RUNTIME_DONE,
   handleDamage,
   type ActivateOrder,
@@ -22,6 +25,7 @@ import { InstanceNamespaces, type InstanceNamespacesOptions } from './instance-n
 import { findUndisputed } from './runtime-view.ts';
 
 export interface NamespaceRuntimeOptions extends InstanceNamespacesOptions {
+  readonly clock: Pick<Clock, 'sleep' | 'nowMs'>;
   /** Where it remembers what runs. */
   readonly disk: Pick<Disk, 'read' | 'write'>;
 }
@@ -29,12 +33,19 @@ export interface NamespaceRuntimeOptions extends InstanceNamespacesOptions {
 export class NamespaceRuntime implements InstanceRuntime {
   readonly #namespaces: InstanceNamespaces;
   readonly #records: InstanceRecords;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   #view: RuntimeView | undefined;
   #opened: Promise<void> | undefined;
   #queue: Promise<unknown> = Promise.resolve();
+  /** How many are under way or waiting. */
+  #changes = 0;
+  readonly #endListeners = new Set<(id: string) => void>();
+  /** Migrations under way or waiting; true when one was cancelled. */
+  readonly #migrating = new Map<string, boolean>();
 
   constructor(options: NamespaceRuntimeOptions) {
     this.#namespaces = new InstanceNamespaces(options);
+    this.#clock = options.clock;
     this.#records = new InstanceRecords(options.disk);
   }
 
@@ -53,8 +64,14 @@ export class NamespaceRuntime implements InstanceRuntime {
       if (!(await this.#recoverIfViewAgrees())) throw damage;
     });
     await this.#serialize(async () => {
-      for (const instance of this.instances) if (instance.state === 'running') await this.#namespaces.ensure(instance);
+      for (const instance of this.#records.held) if (shouldRun(instance)) await this.#adoptOne(instance);
     });
+  }
+
+  /** It is made anew if it went with its host, or with the process before. */
+  async #adoptOne(instance: RuntimeInstance): Promise<void> {
+    await this.#namespaces.ensure(instance);
+    this.#records.put({ ...instance, state: 'running' });
   }
 
   /** An agent of before may have had a file, and said nowhere that it has. */
@@ -68,7 +85,7 @@ export class NamespaceRuntime implements InstanceRuntime {
     await handleDamage(this.open(), async () => {
       const there = await this.#namespaces.list();
       await this.#records.recover((previous) =>
-        previous.filter(({ id, state }) => state !== 'running' || there.has(id)),
+        previous.filter((instance) => !shouldRun(instance) || there.has(instance.id)),
       );
       await this.open();
     });
@@ -93,16 +110,16 @@ export class NamespaceRuntime implements InstanceRuntime {
     return this.#records.get(id);
   }
 
-  sentTo(id: string): string | undefined {
-    return this.#records.sentTo(id);
-  }
-
   /** A namespace takes next to nothing. */
   findShortage(): readonly string[] {
     return [];
   }
 
   build(spec: InstanceSpec, call: RuntimeCall): Promise<RuntimeResult> {
+    return this.#make(spec, call);
+  }
+
+  #make(spec: InstanceSpec, call: RuntimeCall, endedAtMs?: number): Promise<RuntimeResult> {
     return this.#serialize(async () => {
       if (call.signal.aborted) return CUT_SHORT;
       await this.#records.saveFirst();
@@ -112,7 +129,7 @@ export class NamespaceRuntime implements InstanceRuntime {
         await this.#namespaces.remove(spec.id);
       const made = toInstance(spec, 'running', call);
       await this.#namespaces.ensure(made);
-      return this.#record(made);
+      return this.#record({ ...made, ...(endedAtMs !== undefined && { endedAtMs }) });
     });
   }
 
@@ -120,24 +137,41 @@ export class NamespaceRuntime implements InstanceRuntime {
     return this.#record(toInstance(spec, 'prepared', call));
   }
 
-  migrate({ id, target }: MigrateOrder, { signal }: RuntimeCall): Promise<RuntimeResult> {
-    return this.#serialize(async () => {
+  async migrate({ id, target }: MigrateOrder, { signal }: RuntimeCall): Promise<RuntimeResult> {
+    this.#migrating.set(id, false);
+    const result = await this.#serialize(async (): Promise<RuntimeResult> => {
       if (signal.aborted) return CUT_SHORT;
+      if (this.#migrating.get(id) === true) return failCancelled(id);
+      const found = this.#records.get(id);
+      if (found?.state === 'sent') return failSent(found);
+      if (found?.state !== 'running') return failNotHere(id);
       await this.#namespaces.remove(id);
       this.#records.markSent(id, target);
       await this.#records.save();
       return RUNTIME_DONE;
     });
+    this.#migrating.delete(id);
+    return result;
   }
 
+  /** Nothing is copied: one whose turn has come is over before it could be cancelled. */
+  cancelMigration(id: string): void {
+    if (this.#migrating.has(id)) this.#migrating.set(id, true);
+  }
+
+  /** Nothing has to arrive: an instance is made anew at its target. */
   async activate({ id, nics }: ActivateOrder, call: RuntimeCall): Promise<RuntimeResult> {
     const found = this.#records.get(id);
-    return found === undefined ? failNotPrepared(id) : this.build({ ...found, nics }, call);
+    if (found === undefined || found.state === 'sent') return failNotPrepared(id);
+    return this.build({ ...found, nics }, call);
   }
 
   async start(id: string, call: RuntimeCall): Promise<RuntimeResult> {
     const found = this.#records.get(id);
-    return found === undefined ? failNotHere(id) : this.build(found, { ...call, ports: found.ports ?? [] });
+    if (found === undefined) return failNotHere(id);
+    if (found.state === 'sent') return failSent(found);
+    const { ports = [], endedAtMs } = found;
+    return this.#make(found, { ...call, ports }, endedAtMs);
   }
 
   /** Without power it keeps its record and nothing else: there is nothing in a namespace that has to outlive it. */
@@ -145,6 +179,7 @@ export class NamespaceRuntime implements InstanceRuntime {
     return this.#serialize(async () => {
       const found = this.#records.get(id);
       if (found === undefined) return failNotHere(id);
+      if (found.state === 'sent') return failSent(found);
       if (signal.aborted) return CUT_SHORT;
       await this.#namespaces.remove(id);
       return this.#record({ ...found, state: 'stopped', by: task });
@@ -167,6 +202,24 @@ export class NamespaceRuntime implements InstanceRuntime {
     return ids.filter((id) => this.#records.get(id)?.state !== 'running').sort();
   }
 
+  onEnded(listener: (id: string) => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
+  /** Nothing notifies of a namespace that is gone without a task, so it is looked for; while something is changed, the next time. */
+  async refresh(): Promise<void> {
+    if (this.#changes > 0) return;
+    const ended = await this.#serialize(async () => {
+      const there = await this.#namespaces.list();
+      const gone = this.#records.held.filter(({ id, state }) => state === 'running' && !there.has(id));
+      for (const one of gone) this.#records.put({ ...one, state: 'ended', endedAtMs: this.#clock.nowMs() });
+      if (gone.length > 0) await this.#records.save();
+      return gone;
+    });
+    for (const { id } of ended) for (const listener of this.#endListeners) listener(id);
+  }
+
   conditions(): Promise<readonly ReportedCondition[]> {
     return Promise.resolve([]);
   }
@@ -186,10 +239,16 @@ export class NamespaceRuntime implements InstanceRuntime {
 
   /** One at a time: they change the same interfaces of the host. */
   #serialize<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#queue.then(work, work);
+    this.#changes += 1;
+    const result = this.#queue.then(work, work).finally(() => (this.#changes -= 1));
     this.#queue = result.catch(() => undefined);
     return result;
   }
+}
+
+/** It runs, or should and ended by itself. */
+function shouldRun({ state }: RuntimeInstance): boolean {
+  return state === 'running' || state === 'ended';
 }
 
 function toInstance(

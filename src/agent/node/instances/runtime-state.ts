@@ -37,7 +37,35 @@ export interface RuntimeState {
 }
 
 export function writeRuntimeState({ instances, sent }: RuntimeState): string {
-  return sealJson({ instances, sent });
+  return sealJson({ instances: instances.map(toStored), sent });
+}
+
+/** What an older agent makes of a state that it does not know. It reads no other than these. */
+const FORMER_STATES: Readonly<Record<RuntimeInstance['state'], string>> = {
+  prepared: 'prepared',
+  received: 'prepared',
+  running: 'running',
+  stopped: 'stopped',
+  ended: 'running',
+  sent: 'stopped',
+};
+
+/** `awaited` is what older agents know an instance by that has not arrived. */
+function toStored(instance: RuntimeInstance): object {
+  const { state } = instance;
+  return { ...instance, state: FORMER_STATES[state], power: state, ...(state === 'prepared' && { awaited: true }) };
+}
+
+interface StoredInstance extends Omit<RuntimeInstance, 'state'> {
+  readonly state: 'prepared' | 'running' | 'stopped';
+  readonly power?: RuntimeInstance['state'];
+  readonly awaited?: true;
+}
+
+/** An older agent keeps the fields that it does not know, and may have changed the state since: then what it wrote counts. */
+function fromStored({ state: former, power, awaited, ...instance }: StoredInstance): RuntimeInstance {
+  if (power !== undefined && FORMER_STATES[power] === former) return { ...instance, state: power };
+  return { ...instance, state: former === 'prepared' && awaited !== true ? 'received' : former };
 }
 
 /** The state, or in words why the text is damaged. */
@@ -48,5 +76,8 @@ export function readRuntimeState(text: string): RuntimeState | string {
   if (value === undefined) return 'it is no JSON';
   const [problem] = check(value);
   if (problem !== undefined) return `${problem.field} ${problem.message}`;
-  return value as Static<typeof STATE> as unknown as RuntimeState;
+  const { instances, sent } = value as Static<typeof STATE> as unknown as {
+    instances: StoredInstance[];
+  } & RuntimeState;
+  return { instances: instances.map(fromStored), sent };
 }

@@ -9,8 +9,15 @@ export function readRuntimeView({ host, parts, tasks }: View): RuntimeView {
   return {
     instances: readInstances(parts['instances']),
     underTask: new Set(tasks.flatMap(({ args }) => textIn(args, 'instance') ?? [])),
+    migrating: onlyMigrating(tasks),
     subnets: domains.flatMap(({ subnets }) => subnets),
   };
+}
+
+function onlyMigrating(tasks: View['tasks']): ReadonlySet<string> {
+  const byInstance = Map.groupBy(tasks, ({ args }) => textIn(args, 'instance') ?? '');
+  const migrating = [...byInstance].filter(([, all]) => all.every(({ kind }) => kind === 'migrate'));
+  return new Set(migrating.map(([id]) => id));
 }
 
 function readInstances(part: unknown): ExpectedInstance[] | undefined {

@@ -55,6 +55,7 @@ export class SimulatedHypervisor {
   readonly #faultFor: SimulatedHypervisorOptions['faultFor'];
   readonly #peer: SimulatedHypervisorOptions['peer'];
   readonly #handoverFor: SimulatedHypervisorOptions['handoverFor'];
+  readonly #endListeners = new Set<(id: string) => void>();
   #failures: ArmedTaskFault[];
 
   constructor(options: SimulatedHypervisorOptions = {}) {
@@ -68,9 +69,9 @@ export class SimulatedHypervisor {
     this.#failures = [...failures];
   }
 
-  /** In the order of their ids. */
+  /** What is on this machine, in the order of their ids. */
   get instances(): readonly RuntimeInstance[] {
-    return this.records.all;
+    return this.records.held;
   }
 
   instance(id: string): RuntimeInstance | undefined {
@@ -115,24 +116,41 @@ export class SimulatedHypervisor {
     this.records.put(instance);
   }
 
+  /** A running instance ends by itself, as when its guest panics. */
+  async end(id: string, atMs: number): Promise<void> {
+    const found = this.instance(id);
+    if (found?.state !== 'running') return;
+    this.put({ ...found, state: 'ended', endedAtMs: atMs });
+    await this.records.save();
+    for (const listener of this.#endListeners) listener(id);
+  }
+
+  onEnded(listener: (id: string) => void): () => void {
+    this.#endListeners.add(listener);
+    return () => this.#endListeners.delete(listener);
+  }
+
   remove(id: string): void {
     this.records.remove(id);
   }
 
+  /** Whether an instance that is prepared for has to arrive before it can run. */
+  get awaitsArrivals(): boolean {
+    return this.#peer !== undefined;
+  }
+
   /** There is room for it here. */
-  prepare(instance: Omit<RuntimeInstance, 'state' | 'awaited'>): void {
+  prepare(instance: Omit<RuntimeInstance, 'state'>): void {
     const facts = this.#handoverFor?.(instance.id);
-    const awaited = this.#peer !== undefined;
-    this.put({ ...instance, state: 'prepared', ...(awaited && { awaited }), ...(facts !== undefined && { facts }) });
+    this.put({ ...instance, state: 'prepared', ...(facts !== undefined && { facts }) });
   }
 
   /** What was expected is here now, and can be activated. False where it is not expected: then nothing is taken. */
   async receive(id: string, handover: RuntimeFacts | undefined): Promise<boolean> {
     const expected = this.instance(id);
-    if (!isSameHandover(expected?.facts, handover)) return false;
-    if (expected?.awaited !== true) return expected !== undefined;
-    const { awaited: _, ...found } = expected;
-    this.put(found);
+    if (expected === undefined || expected.state === 'sent' || !isSameHandover(expected.facts, handover)) return false;
+    if (expected.state !== 'prepared') return true;
+    this.put({ ...expected, state: 'received' });
     await this.records.save();
     return true;
   }

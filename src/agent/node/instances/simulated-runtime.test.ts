@@ -284,7 +284,11 @@ describe('a machine with a disk', () => {
     await before.perform('build', build('i3'));
     await before.perform('migrate', migrate('i3'));
     const after = new InstanceTasksHarness({ disk });
-    expect((await after.driver.inspect()).facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect((await after.driver.inspect()).instances).toEqual([
+      { id: 'i1', state: 'running' },
+      { id: 'i2', state: 'prepared' },
+      { id: 'i3', state: 'sent' },
+    ]);
     expect(after.running).toEqual(['i1 running', 'i2 prepared']);
     expect(await after.perform('migrate', migrate('i3'))).toMatchObject(DONE);
     expect(await after.perform('activate', activate('i2'))).toMatchObject(DONE);
@@ -308,17 +312,17 @@ describe('a machine with a disk', () => {
     let broken = true;
     const read: MemoryDisk['read'] = (name) => (broken ? Promise.reject(new DiskFailed('broken')) : disk.read(name));
     const bench = new InstanceTasksHarness({ disk: { read, write: (...args) => disk.write(...args) } });
-    expect((await bench.driver.inspect()).facts).toEqual({ driver: 'simulated' });
+    expect(await bench.driver.inspect()).not.toHaveProperty('instances');
     const { facts } = await bench.perform('build', build('i2'));
     expect(facts).toEqual({ fault: 'disk-failed' }); // whether it runs is not known
     broken = false;
-    expect((await bench.driver.inspect()).facts).toEqual({ driver: 'simulated', instances: 1 });
+    expect((await bench.driver.inspect()).instances).toEqual([{ id: 'i1', state: 'running' }]);
   });
 
   test('remembers-the-last-thousand-that-left-and-not-all', () => {
     const records = new InstanceRecords();
     for (let nth = 0; nth < 1200; nth += 1) records.markSent(`i${nth}`, 'h2');
-    expect([records.sentTo('i0'), records.sentTo('i1199')]).toEqual([undefined, 'h2']);
+    expect([records.get('i0'), records.get('i1199')]).toMatchObject([undefined, { state: 'sent', target: 'h2' }]);
   });
 });
 
@@ -342,7 +346,8 @@ describe('strays', () => {
     expect((await bench.driver.inspect()).strays).toEqual([]);
     await bench.driver.apply(view(['i1'], ['i2']), signal);
     expect(await bench.driver.inspect()).toEqual({
-      facts: { driver: 'simulated', instances: 3 },
+      facts: { driver: 'simulated' },
+      instances: ['i1', 'i2', 'i3', 'i4'].map((id) => ({ id, state: id === 'i4' ? 'prepared' : 'running' })),
       problems: [],
       strays: ['instance/i3', 'instance/i4'],
     });
@@ -356,7 +361,7 @@ describe('strays', () => {
     const bench = new InstanceTasksHarness();
     for (let nth = 0; nth < 130; nth += 1) await bench.perform('build', build(`i${nth}`));
     await bench.driver.apply(view([]), signal);
-    const { facts, strays } = await bench.driver.inspect();
-    expect([facts['instances'], facts['strays'], strays.length]).toEqual([130, 130, 100]);
+    const { facts, instances, strays } = await bench.driver.inspect();
+    expect([instances?.length, facts['strays'], strays.length]).toEqual([130, 130, 100]);
   });
 });

@@ -4,9 +4,12 @@ import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import {
   CUT_SHORT,
+  failCancelled,
   failExists,
   failNotHere,
   failNotPrepared,
+  failNotReceived,
+  failSent,
   failShortage,
   RUNTIME_DONE,
   runtimeFailed,
@@ -31,6 +34,8 @@ export interface SimulatedRuntimeParts {
 export class SimulatedRuntime implements InstanceRuntime {
   readonly #hypervisor: SimulatedHypervisor;
   readonly #clock: Pick<Clock, 'sleep'>;
+  /** Migrations under way, by instance. */
+  readonly #migrating = new Map<string, AbortController>();
 
   constructor({ hypervisor, clock }: SimulatedRuntimeParts) {
     this.#hypervisor = hypervisor;
@@ -48,15 +53,11 @@ export class SimulatedRuntime implements InstanceRuntime {
   }
 
   get instances(): readonly RuntimeInstance[] {
-    return this.#hypervisor.instances;
+    return this.#hypervisor.records.all;
   }
 
   instance(id: string): RuntimeInstance | undefined {
     return this.#hypervisor.instance(id);
-  }
-
-  sentTo(id: string): string | undefined {
-    return this.#hypervisor.records.sentTo(id);
   }
 
   findShortage(id: string, wanted: RuntimeCapacity): readonly string[] {
@@ -77,7 +78,8 @@ export class SimulatedRuntime implements InstanceRuntime {
       // Time has passed: another instance may have taken the room.
       const short = this.findShortage(id, spec);
       if (short.length > 0) return failShortage(short);
-      if (task === 'prepare' && this.instance(id)?.state === 'running') return failExists(id);
+      const found = this.instance(id);
+      if (task === 'prepare' && found?.state === 'running') return failExists(found);
       const made = { id, vcpus, memoryMiB, diskGiB, nics, ...readOrigin(call) };
       if (task === 'build') this.#hypervisor.put({ ...made, state: 'running' });
       else this.#hypervisor.prepare(made);
@@ -86,18 +88,34 @@ export class SimulatedRuntime implements InstanceRuntime {
     });
   }
 
-  migrate({ id, target, move, handover }: MigrateOrder, call: RuntimeCall): Promise<RuntimeResult> {
-    return this.#effect({ task: 'migrate', instance: id, kind: move, ...this.#sizeOf(id) }, call, async () => {
-      if (this.instance(id)?.state !== 'running') return failNotHere(id);
+  async migrate(order: MigrateOrder, call: RuntimeCall): Promise<RuntimeResult> {
+    const { id, target, move, handover } = order;
+    const cancelled = new AbortController();
+    this.#migrating.set(id, cancelled);
+    const signal = AbortSignal.any([call.signal, cancelled.signal]);
+    const time = { task: 'migrate' as const, instance: id, kind: move, ...this.#sizeOf(id) };
+    // Whoever cancels it at once comes before it is handed over.
+    await Promise.resolve();
+    const result = await this.#effect(time, { ...call, signal }, async () => {
+      const found = this.instance(id);
+      if (found?.state === 'sent') return failSent(found);
+      if (found?.state !== 'running') return failNotHere(id);
       if (await this.#hypervisor.transferTo(id, target, handover)) return RUNTIME_DONE;
       return runtimeFailed('migration-failed', `host ${target} does not expect instance ${id}`);
     });
+    this.#migrating.delete(id);
+    return result === CUT_SHORT && !call.signal.aborted ? failCancelled(id) : result;
+  }
+
+  cancelMigration(id: string): void {
+    this.#migrating.get(id)?.abort('cancelled');
   }
 
   activate({ id, nics, move }: ActivateOrder, call: RuntimeCall): Promise<RuntimeResult> {
     return this.#effect({ task: 'activate', instance: id, kind: move, ...this.#sizeOf(id) }, call, () => {
       const found = this.instance(id);
-      if (found === undefined) return failNotPrepared(id);
+      if (found === undefined || found.state === 'sent') return failNotPrepared(id);
+      if (found.state === 'prepared' && this.#hypervisor.awaitsArrivals) return failNotReceived(id);
       const { vcpus, memoryMiB, diskGiB } = found;
       this.#hypervisor.put({ id, state: 'running', vcpus, memoryMiB, diskGiB, nics, ...readOrigin(call) });
       return RUNTIME_DONE;
@@ -106,7 +124,8 @@ export class SimulatedRuntime implements InstanceRuntime {
 
   destroy(id: string, call: RuntimeCall): Promise<RuntimeResult> {
     const time = { task: 'destroy' as const, instance: id, ...this.#sizeOf(id) };
-    const takesTime = this.instance(id) !== undefined;
+    const found = this.instance(id);
+    const takesTime = found !== undefined && found.state !== 'sent';
     const effect = (): RuntimeResult => {
       this.#hypervisor.remove(id);
       return RUNTIME_DONE;
@@ -126,6 +145,7 @@ export class SimulatedRuntime implements InstanceRuntime {
     return this.#effect({ task, instance: id, ...this.#sizeOf(id) }, call, () => {
       const found = this.instance(id);
       if (found === undefined) return failNotHere(id);
+      if (found.state === 'sent') return failSent(found);
       this.#hypervisor.put({ ...found, state: task === 'start' ? 'running' : 'stopped', by: call.task });
       return RUNTIME_DONE;
     });
@@ -134,6 +154,10 @@ export class SimulatedRuntime implements InstanceRuntime {
   /** Nothing runs on a simulated machine but what it knows of. */
   findStrays(): Promise<readonly string[]> {
     return Promise.resolve([]);
+  }
+
+  onEnded(listener: (id: string) => void): () => void {
+    return this.#hypervisor.onEnded(listener);
   }
 
   conditions(): Promise<readonly ReportedCondition[]> {

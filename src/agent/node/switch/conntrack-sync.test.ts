@@ -262,6 +262,19 @@ describe('connections are forgotten', () => {
     expect(await world.listTracked('c3')).toEqual(texts(TWO));
   });
 
+  test('of-a-host-that-stands-by-no-more: an-agent-before-it-may-have-left-them', async () => {
+    const world = await startPrepared();
+    await world.designateWith('c1', 'c3');
+    await world.untilConverged('c3');
+    await world.restart('c3');
+    world.track('c3', [TWO]);
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual(texts(TWO));
+    await world.designateWith('c1', 'c2');
+    await world.untilConverged('c3');
+    expect(await world.listTracked('c3')).toEqual([]);
+  });
+
   test('of-a-standby-that-takes-over-by-plan, so-that-they-are-not-in-the-way', async () => {
     const world = await startPrepared();
     await world.designateWith('c1', 'c3');
@@ -276,36 +289,43 @@ describe('connections are forgotten', () => {
     expect(await world.listTracked('c3')).toEqual(texts(ONE));
   });
 
-  test('and-what-an-agent-before-it-left-undone', async () => {
-    const clock = new VirtualClock();
-    const its = new SimulatedSwitch({ host: 'c1', clock });
-    const driver = new SimulatedNode({ clock, switch: its });
-    const view = otherAt('c1');
-    await driver.apply(view, NEVER);
-    const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
-    its.track(zone, [ONE]);
-    const plane = new TestControlPlane(clock);
-    const ports = {
-      link: plane.link,
-      disk: new MemoryDisk(),
-      driver,
-      clock,
-      ids: plane.ids,
-      random: () => 0.5,
-      log: SILENT,
-      verify: verifyFake,
-    };
-    const leader = new LeaderClient(['s1'], SILENT);
-    const parts = { leader, store: new AgentStateStore(ports.disk, SILENT) };
-    const membership = new Membership(
-      ports,
-      { joinToken: async () => undefined },
-      { ...parts, certificates: new CertificateKeeper(ports, parts) },
-    );
-    const conntrackSync = new ConntrackSync(ports, { leader, membership });
-    expect(await conntrackSync.sync(view, NEVER)).toEqual([]);
-    expect(await its.listConnections(zone)).toEqual([]);
-  });
+  test.each(['first', 'later'])(
+    'and-what-an-agent-before-it-left-undone: of a service of the %s view',
+    async (which) => {
+      const clock = new VirtualClock();
+      const its = new SimulatedSwitch({ host: 'c1', clock });
+      const driver = new SimulatedNode({ clock, switch: its });
+      const view = otherAt('c1');
+      await driver.apply(view, NEVER);
+      const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
+      its.track(zone, [ONE]);
+      const plane = new TestControlPlane(clock);
+      const ports = {
+        link: plane.link,
+        disk: new MemoryDisk(),
+        driver,
+        clock,
+        ids: plane.ids,
+        random: () => 0.5,
+        log: SILENT,
+        verify: verifyFake,
+      };
+      const leader = new LeaderClient(['s1'], SILENT);
+      const parts = { leader, store: new AgentStateStore(ports.disk, SILENT) };
+      const membership = new Membership(
+        ports,
+        { joinToken: async () => undefined },
+        { ...parts, certificates: new CertificateKeeper(ports, parts) },
+      );
+      const conntrackSync = new ConntrackSync(ports, { leader, membership });
+      if (which === 'later') {
+        await conntrackSync.sync({ ...view, parts: { ...view.parts, services: [] } }, NEVER);
+        expect(await its.listConnections(zone)).toHaveLength(1);
+      }
+      expect(await conntrackSync.sync(view, NEVER)).toEqual([]);
+      expect(await its.listConnections(zone)).toEqual([]);
+    },
+  );
 
   test.each([0, 1])(
     'and-on-a-host-that-leaves, which does not know of them when it joins again: down %i times',

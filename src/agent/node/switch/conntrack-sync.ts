@@ -43,8 +43,10 @@ export class ConntrackSync {
   readonly #ports: AgentPorts;
   readonly #parts: ConntrackSyncParts;
   #completed = new Set<string>();
-  /** Services that are translated here; undefined until a view was followed: what was before is unknown. */
-  #translated: ReadonlySet<string> | undefined;
+  /** Services that are translated here. */
+  #translated: ReadonlySet<string> = new Set();
+  /** Those that are not, and of which nothing is left here. Of any other it is unknown: an agent before this one may have left it. */
+  #assessed: ReadonlySet<string> = new Set();
   /** Services that this host stands by for. What it translates for peers with BFD to the designated host down must not be removed. */
   #standingBy: ReadonlySet<string> = new Set();
 
@@ -83,31 +85,33 @@ export class ConntrackSync {
   async #forgetReleased({ host, parts }: View): Promise<readonly UnreadyService[]> {
     const services = readDataplaneView(host, parts)?.services;
     if (services === undefined) return [];
-    const translated = new Set(services.filter(isTranslated).map(({ id }) => id));
+    const now = rolesIn(services);
     const unforgotten = new Set<string>();
     const unready: UnreadyService[] = [];
-    for (const service of this.#servicesToForget(services, translated)) {
+    for (const service of this.#servicesToForget(services, now)) {
       const because = await this.#describeSwitchFailure(() => this.#forgetOne(service));
       if (because === undefined) continue;
       unready.push({ service, because });
       unforgotten.add(service);
     }
     // Until it is forgotten it counts as it did before, so that it is tried again.
-    this.#translated = new Set([...translated, ...unforgotten]);
-    const standingBy = services.filter(({ role }) => role === 'standby').map(({ id }) => id);
-    this.#standingBy = new Set([...standingBy, ...unforgotten]);
+    this.#translated = new Set([...now.translated, ...unforgotten]);
+    this.#standingBy = new Set([...now.standingBy, ...unforgotten]);
+    this.#assessed = new Set([...now.others].filter((service) => !unforgotten.has(service)));
     return unready;
   }
 
   /**
-   * Whose connections are to be forgotten: those that are not translated here any more, and those that are to be brought here by plan,
-   * where what is left of a time of standing by would be in their way.
+   * Whose connections are to be forgotten: those that are not translated here any more, those that this host stands by for no more, those of which this
+   * agent does not know what it had of them before, and those that are to be brought here by plan, where what is left of a time of standing by would be
+   * in their way.
    */
-  #servicesToForget(services: readonly ServiceView[], translated: ReadonlySet<string>): string[] {
-    const unknown = services.filter(({ type, role }) => type === 'nat' && role !== 'standby').map(({ id }) => id);
-    const before = [...(this.#translated ?? unknown)].filter((service) => !translated.has(service));
+  #servicesToForget(services: readonly ServiceView[], { translated, standingBy, others }: Roles): Set<string> {
+    const released = [...this.#translated].filter((service) => !translated.has(service));
+    const stoodBy = [...this.#standingBy].filter((service) => !standingBy.has(service) && !translated.has(service));
+    const unknown = [...others].filter((service) => !this.#assessed.has(service));
     const brought = services.filter(({ id, role }) => role === 'preparing' && this.#standingBy.has(id));
-    return [...before, ...brought.map(({ id }) => id)];
+    return new Set([...released, ...stoodBy, ...unknown, ...brought.map(({ id }) => id)]);
   }
 
   async #forgetOne(service: string): Promise<undefined> {
@@ -189,8 +193,22 @@ export class ConntrackSync {
   }
 }
 
-function isTranslated({ type, role }: ServiceView): boolean {
-  return type === 'nat' && role !== 'other' && role !== 'standby';
+interface Roles {
+  readonly translated: ReadonlySet<string>;
+  readonly standingBy: ReadonlySet<string>;
+  readonly others: ReadonlySet<string>;
+}
+
+/** The services whose connections are translated, by what this host does for them. */
+function rolesIn(services: readonly ServiceView[]): Roles {
+  const nat = services.filter(({ type }) => type === 'nat');
+  const idsOf = (isOne: (role: ServiceView['role']) => boolean): ReadonlySet<string> =>
+    new Set(nat.filter(({ role }) => isOne(role)).map(({ id }) => id));
+  return {
+    translated: idsOf((role) => role !== 'other' && role !== 'standby'),
+    standingBy: idsOf((role) => role === 'standby'),
+    others: idsOf((role) => role === 'other'),
+  };
 }
 
 function syncTasksOf({ host, parts, stamp }: View): SyncTask[] {

@@ -1,1 +1,0 @@
-export { AdminTokenController } from './admin-token-controller.ts';
