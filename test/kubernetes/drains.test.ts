@@ -44,7 +44,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
 
   // Most of the time they wait for the cluster.
   describe.concurrent('a drain', () => {
-    test('cordons-all-and-reads-that-back-before-the-first-eviction, and breaks no budget', async (context) => {
+    test('kubernetes-5: cordons-all-and-reads-that-back-before-the-first-eviction, and breaks no budget', async (context) => {
       const [cluster, { calls }] = await startWithProxy(context, 3);
       const [a = '', b = ''] = cluster.nodes.names;
       await cluster.deploy({ name: 'web', replicas: 9, minAvailable: 7 });
@@ -71,7 +71,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(own.filter((call) => call.startsWith('DELETE'))).toEqual([]);
     });
 
-    test('waits-for-a-budget, and names pod and budget where it is asked and where it is waited for', async (context) => {
+    test('kubernetes-6: waits-for-a-budget, and names pod and budget where it is asked and where it is waited for', async (context) => {
       const cluster = await start(context);
       const { namespace, name } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -91,7 +91,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.report(a)).toBeUndefined();
     });
 
-    test('waits-for-a-budget-that-it-may-not-see: the API refuses with 429 and names it', async (context) => {
+    test('kubernetes-6: waits-for-a-budget-that-it-may-not-see: the API refuses with 429 and names it', async (context) => {
       const cluster = await startRestricted(context, NODES_AND_EVICTIONS);
       const { namespace } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -109,7 +109,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(watched.fewestReady('web')).toBe(2);
     });
 
-    test('ends-at-once-for-two-budgets-on-one-pod, and nothing was evicted', async (context) => {
+    test('kubernetes-7: ends-at-once-for-two-budgets-on-one-pod, and nothing was evicted', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const { namespace, client } = cluster;
       const [a = '', b = ''] = cluster.nodes.names;
@@ -125,7 +125,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect([await cluster.isCordoned(a), await cluster.isCordoned(b)]).toEqual([true, true]);
     });
 
-    test('ends-at-once-for-two-budgets-that-it-may-not-see: the API answers 500', async (context) => {
+    test('kubernetes-7: ends-at-once-for-two-budgets-that-it-may-not-see: the API answers 500', async (context) => {
       const cluster = await startRestricted(context, NODES_AND_EVICTIONS);
       const { namespace, client } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -137,7 +137,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toHaveLength(1);
     });
 
-    test('a-bare-pod-blocks, and goes for good when that is said', async (context) => {
+    test('kubernetes-7: a-bare-pod-blocks, and goes for good when that is said', async (context) => {
       const cluster = await start(context);
       const { namespace, client } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -154,7 +154,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toEqual([]);
     });
 
-    test('an-emptydir-blocks-only-when-it-is-to-be-kept, and the preview says that it is lost', async (context) => {
+    test('kubernetes-7: an-emptydir-blocks-only-when-it-is-to-be-kept, and the preview says that it is lost', async (context) => {
       const cluster = await start(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'scratch', replicas: 1, hasEmptyDir: true });
@@ -168,7 +168,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toEqual([]);
     });
 
-    test('leaves-daemons, mirrors and finished pods, and waits for those that end already', async (context) => {
+    test('kubernetes-8: leaves-daemons, mirrors and finished pods, and waits for those that end already', async (context) => {
       const [cluster, { calls }] = await startWithProxy(context, 2);
       const { namespace, client, nodes } = cluster;
       const [a = ''] = nodes.names;
@@ -192,7 +192,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(calls.filter(({ path }) => path.endsWith('/eviction'))).toEqual([]);
     });
 
-    test('a-volume-that-is-on-its-node-alone-blocks', async (context) => {
+    test('kubernetes-7: a-volume-that-is-on-its-node-alone-blocks', async (context) => {
       const cluster = await start(context);
       const { namespace, client } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -204,7 +204,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toHaveLength(1);
     });
 
-    test('an-operators-cordon-and-label-stay, whatever is given back', async (context) => {
+    test('kubernetes-9: an-operators-cordon-and-label-stay, whatever is given back', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const [a = '', b = '', c = ''] = cluster.nodes.names;
       await cluster.setUnschedulable(a, true);
@@ -226,7 +226,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect((await cluster.getNode(b)).metadata.labels?.[EXCLUDE_LABEL]).toBe('by-operator');
     });
 
-    test('that-fails-leaves-its-cordons, and a retry drains the same workers with a new deadline', async (context) => {
+    test('kubernetes-10: that-fails-leaves-its-cordons, and a retry drains the same workers with a new deadline', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const { namespace, client } = cluster;
       const [a = '', b = ''] = cluster.nodes.names;
@@ -249,7 +249,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toEqual([]);
     });
 
-    test('that-is-cancelled-evicts-nothing-more, and gives every victim back', async (context) => {
+    test('kubernetes-11: that-is-cancelled-evicts-nothing-more, and gives every victim back', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const { namespace, client } = cluster;
       const [a = '', b = ''] = cluster.nodes.names;
@@ -273,7 +273,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(watched.of('terminating')).toEqual([]);
     });
 
-    test('whose-cordon-an-operator-takes-back ends, and evicts nothing more', async (context) => {
+    test('kubernetes-9: whose-cordon-an-operator-takes-back ends, and evicts nothing more', async (context) => {
       const cluster = await start(context);
       const { namespace, client } = cluster;
       const [a = ''] = cluster.nodes.names;
@@ -287,7 +287,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toHaveLength(2);
     });
 
-    test('by-one-who-may-only-look fails with what is refused, and what is missing was known before', async (context) => {
+    test('kubernetes-1: by-one-who-may-only-look fails with what is refused, and what is missing was known before', async (context) => {
       const cluster = await startRestricted(context);
       const [a = ''] = cluster.nodes.names;
       await waitFor('what is missing', async () => {

@@ -33,7 +33,7 @@ kubernetesSuite('faults', ({ kubeconfig }) => {
   }
 
   describe.concurrent('a fault', () => {
-    test('the-api-is-away for 30 s amid a drain: it is waited for, and the drain goes on', async (context) => {
+    test('kubernetes-12: the-api-is-away for 30 s amid a drain: it is waited for, and the drain goes on', async (context) => {
       const [cluster, proxy] = await startWithProxy(context);
       const [a = ''] = cluster.nodes.names;
       cluster.nodes.kubelet(a).ending = 'whole-grace';
@@ -52,7 +52,7 @@ kubernetesSuite('faults', ({ kubeconfig }) => {
       expect(watched.fewestReady('web')).toBe(2);
     });
 
-    test('the-api-accepts-and-says-nothing for longer than a call may last: the drain goes on', async (context) => {
+    test('kubernetes-12: the-api-accepts-and-says-nothing for longer than a call may last: the drain goes on', async (context) => {
       const [cluster, proxy] = await startWithProxy(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'web', replicas: 2 });
@@ -64,7 +64,7 @@ kubernetesSuite('faults', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toEqual([]);
     });
 
-    test('an-api-that-is-overloaded is waited for; one that fails three times in a row is not', async (context) => {
+    test('kubernetes-12: an-api-that-is-overloaded is waited for; one that fails three times in a row is not', async (context) => {
       const [cluster, proxy] = await startWithProxy(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'web', replicas: 1 });
@@ -85,7 +85,7 @@ kubernetesSuite('faults', ({ kubeconfig }) => {
       expect(proxy.calls.slice(since).filter(({ path }) => path.endsWith('/eviction'))).toHaveLength(3);
     });
 
-    test('a-node-nobody-reaches: its pods get a second, and are not waited for', async (context) => {
+    test('kubernetes-13: a-node-nobody-reaches: its pods get a second, and are not waited for', async (context) => {
       const cluster = await start(context);
       const { client, nodes } = cluster;
       const [a = '', b = ''] = nodes.names;
@@ -101,7 +101,7 @@ kubernetesSuite('faults', ({ kubeconfig }) => {
       await cluster.untilPodsOn(b, 2);
     });
 
-    test('a-node-dies amid its drain: what is left of it there is not waited for', async (context) => {
+    test('kubernetes-13: a-node-dies amid its drain: what is left of it there is not waited for', async (context) => {
       const cluster = await start(context);
       const { nodes } = cluster;
       const [a = '', b = ''] = nodes.names;

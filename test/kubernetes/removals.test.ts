@@ -31,7 +31,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
   const nodeOf = ({ client }: ManagedCluster, node: string) => client.find(`/api/v1/nodes/${node}`);
 
   describe.concurrent('a removal', () => {
-    test('deletes-no-node-before-every-victim-is-drained, also one without pods', async (context) => {
+    test('kubernetes-14: deletes-no-node-before-every-victim-is-drained, also one without pods', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const [a = '', b = '', c = ''] = cluster.nodes.names;
       cluster.nodes.kubelet(a).ending = 'whole-grace';
@@ -49,7 +49,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await cluster.podsOn(c)).toHaveLength(2);
     });
 
-    test('whose-drain-fails removes nothing, and goes on when it is retried', async (context) => {
+    test('kubernetes-14: whose-drain-fails removes nothing, and goes on when it is retried', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const [a = '', b = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'scratch', replicas: 1, hasEmptyDir: true });
@@ -63,7 +63,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect([await nodeOf(cluster, a), await nodeOf(cluster, b)]).toEqual([undefined, undefined]);
     });
 
-    test('that-is-cancelled-gives-back-every-victim-whose-node-is-there', async (context) => {
+    test('kubernetes-11: that-is-cancelled-gives-back-every-victim-whose-node-is-there', async (context) => {
       const cluster = await start(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'web', replicas: 1, minAvailable: 1 });
@@ -75,7 +75,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await cluster.podsOn(a)).toHaveLength(1);
     });
 
-    test('deletes-a-node-again that came back', async (context) => {
+    test('kubernetes-15: deletes-a-node-again that came back', async (context) => {
       const [cluster, proxy] = await startWithProxy(context, 2);
       const [a = ''] = cluster.nodes.names;
       const kubelet = cluster.nodes.kubelet(a);
@@ -101,7 +101,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await cluster.worker(a)).toBeUndefined();
     });
 
-    test('of-a-node-that-is-gone-already is no failure', async (context) => {
+    test('kubernetes-14: of-a-node-that-is-gone-already is no failure', async (context) => {
       const cluster = await start(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.client.delete(`/api/v1/nodes/${a}`);
@@ -109,7 +109,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await cluster.worker(a)).toBeUndefined();
     });
 
-    test('leaves-another-node-of-that-name alone', async (context) => {
+    test('kubernetes-15: leaves-another-node-of-that-name alone', async (context) => {
       const cluster = await start(context);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'web', replicas: 1, minAvailable: 1 });
@@ -126,7 +126,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(isLeft).toBe(ended.state === 'failed');
     });
 
-    test('of-a-number-takes-the-unhealthy-first', async (context) => {
+    test('kubernetes-17: of-a-number-takes-the-unhealthy-first', async (context) => {
       const cluster = await start(context, { nodes: 3 });
       const [, b = ''] = cluster.nodes.names;
       await cluster.client.delete(`/api/v1/nodes/${b}`);
@@ -136,7 +136,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await cluster.worker(b)).toBeUndefined();
     });
 
-    test('waits-for-volumes-that-are-attached', async (context) => {
+    test('kubernetes-16: waits-for-volumes-that-are-attached', async (context) => {
       const cluster = await start(context);
       const [a = ''] = cluster.nodes.names;
       const volume = await attachVolume(cluster.client, a, context.onTestFinished);
@@ -148,7 +148,7 @@ kubernetesSuite('removals', ({ kubeconfig }) => {
       expect(await nodeOf(cluster, a)).toBeUndefined();
     });
 
-    test('whose-answers-are-lost does each thing once', async (context) => {
+    test('kubernetes-19: whose-answers-are-lost does each thing once', async (context) => {
       const [cluster, proxy] = await startWithProxy(context, 2);
       const [a = ''] = cluster.nodes.names;
       await cluster.deployOn(a, { name: 'web', replicas: 3, minAvailable: 1 });

@@ -21,7 +21,7 @@ kubernetesSuite('a server that is killed', ({ kubeconfig }) => {
   }
 
   describe.concurrent('goes on', () => {
-    test('amid-a-drain-and-a-removal, with the same victims, each thing once', async (context) => {
+    test('kubernetes-18: amid-a-drain-and-a-removal, with the same victims, each thing once', async (context) => {
       const own = await MusterProcess.start();
       const [drained, drainProxy] = await start(context, own);
       const [removed, removeProxy] = await start(context, own);
@@ -57,7 +57,7 @@ kubernetesSuite('a server that is killed', ({ kubeconfig }) => {
       expect(deleted.toSorted()).toEqual(removed.nodes.names.slice(0, 2).toSorted());
     });
 
-    test('between-the-deletions-of-two-nodes: the other goes as well, and nothing else', async (context) => {
+    test('kubernetes-18: between-the-deletions-of-two-nodes: the other goes as well, and nothing else', async (context) => {
       const own = await MusterProcess.start();
       const [cluster, proxy] = await start(context, own);
       const [a = '', b = '', c = ''] = cluster.nodes.names;

@@ -123,12 +123,13 @@ function addCluster(cli: Cli): Command {
     ['a simulated one, to try things out', 'muster clusters add lab --simulated'],
   );
   return withAction<AddOptions>(cli, command, async (session, { args: [name], options }) => {
-    const { kubeconfig: path, simulated, ...said } = options;
+    const { kubeconfig: path, simulated, context, site, project, whenHostLeaves, drainsAtOnce } = options;
     // Its parser is loaded by this command alone.
     const { readKubeconfig } = await import('./kubeconfig-file.ts');
     const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path);
     const content = simulated && { kind: 'simulated', simulated: SIMULATED_CONTENTS };
-    const body = omitUndefined({ name, ...content, kubeconfig, ...said });
+    const place = { context, site, project, whenHostLeaves, drainsAtOnce };
+    const body = omitUndefined({ name, ...content, kubeconfig, ...place });
     await createOne(session, CLUSTERS, {
       body,
       sentence: describeRegistered,

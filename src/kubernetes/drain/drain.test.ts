@@ -67,6 +67,20 @@ describe('a drain', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('kubernetes-31: names-a-hundred-that-block, and counts the others', async () => {
+    const world = await WorkersWorld.of(['a', 'b'], workload('odd', { replicas: 0, ownerKind: 'none' }));
+    for (let nth = 0; nth < 130; nth += 1) {
+      const name = `odd-${nth}`;
+      const pod = { cluster: 'edge', namespace: 'default', name, uid: name, workload: 'odd', node: 'a', readyAtMs: 0 };
+      world.cluster.objects.pods.put(`default.${name}`, pod);
+    }
+    const operation = await world.drain(['a']);
+    expect(await world.runOperation(operation)).toBe('failed');
+    expect(world.report('a')).toMatchObject({ left: 130, moreBlockers: 30 });
+    expect(world.report('a')?.blockers).toHaveLength(100);
+    expect(world.item(operation, 'edge.a')?.reason).toMatchObject({ code: 'drain-blocked', others: 129 });
+  });
+
   test.each([
     ['a bare pod', { ownerKind: 'none' }, 'bare'],
     ['a pod with a local volume', { hasLocalVolume: true }, 'local-volume'],

@@ -11,7 +11,7 @@ const tokens = (world: WorkersWorld): number =>
 const nodesOf = (workers: readonly string[]): string[] => workers.map((id) => id.slice(EDGE.length + 1));
 
 describe('adding workers', () => {
-  test('builds an instance for each, and has it join until its Node is Ready', async () => {
+  test('kubernetes-21: builds an instance for each, and has it join until its Node is Ready', async () => {
     const world = await WorkersWorld.joinable();
     const { operation, workers } = await world.add({ count: 3 });
     expect(world.worker(nodesOf(workers)[0] ?? '')).toMatchObject({ state: 'building', readiness: 'missing' });
@@ -25,7 +25,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('one-token-for-all, and revoked at the end', async () => {
+  test('kubernetes-23: one-token-for-all, and revoked at the end', async () => {
     const world = await WorkersWorld.joinable();
     const { operation } = await world.add({ count: 12 });
     await world.runOperation(operation);
@@ -36,7 +36,7 @@ describe('adding workers', () => {
     expect(world.joinDoc(operation)?.token).toMatchObject({ state: 'revoked' });
   });
 
-  test('no-more-than-ten-join-at-once', async () => {
+  test('kubernetes-22: no-more-than-ten-join-at-once', async () => {
     const world = await WorkersWorld.joinable();
     world.cluster.fault = (call) => (call === 'heartbeatNode' ? 'unreachable' : undefined);
     const { operation, workers } = await world.add({ count: 13 });
@@ -49,7 +49,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-node-that-is-never-ready-fails-its-worker-after-its-time, and a retry makes no further instance', async () => {
+  test('kubernetes-22: a-node-that-is-never-ready-fails-its-worker-after-its-time, and a retry makes no further instance', async () => {
     const world = await WorkersWorld.joinable();
     const { operation, workers } = await world.add({ count: 2, joinDeadlineMs: 20_000 });
     const [sick = '', well = ''] = nodesOf(workers);
@@ -74,7 +74,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('an-instance-that-cannot-be-built-fails-its-worker; a retry builds it again by the same name', async () => {
+  test('kubernetes-22: an-instance-that-cannot-be-built-fails-its-worker; a retry builds it again by the same name', async () => {
     const world = await WorkersWorld.joinable();
     world.machines.fail({ task: 'build', times: 10 });
     const { operation, workers } = await world.add();
@@ -93,7 +93,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-cancel-removes-what-is-not-in-service, with its instance; the rest stays', async () => {
+  test('kubernetes-22: a-cancel-removes-what-is-not-in-service, with its instance; the rest stays', async () => {
     const world = await WorkersWorld.joinable();
     const { operation, workers } = await world.add({ count: 2 });
     const [well = '', late = ''] = nodesOf(workers);
@@ -109,7 +109,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-node-of-another-machine-by-that-name-is-neither-taken-nor-touched', async () => {
+  test('kubernetes-21: a-node-of-another-machine-by-that-name-is-neither-taken-nor-touched', async () => {
     const world = await WorkersWorld.joinable();
     const { operation, workers } = await world.add();
     const [node = ''] = nodesOf(workers);
@@ -125,7 +125,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-token-that-would-expire-before-the-join-ends-is-made-again', async () => {
+  test('kubernetes-23: a-token-that-would-expire-before-the-join-ends-is-made-again', async () => {
     const world = await WorkersWorld.joinable();
     world.cluster.fault = (call) => (call === 'heartbeatNode' ? 'unreachable' : undefined);
     const { operation } = await world.add({ joinDeadlineMs: 60_000 });
@@ -156,7 +156,7 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-lease-is-renewed-while-the-instance-runs, and a Node that was deleted does not come back', async () => {
+  test('kubernetes-24: a-lease-is-renewed-while-the-instance-runs, and a Node that was deleted does not come back', async () => {
     const world = await WorkersWorld.joinable();
     const { operation, workers } = await world.add({ count: 2 });
     await world.runOperation(operation);

@@ -97,11 +97,12 @@ export class ClusterConnection {
     }
   }
 
+  /** What the peer repeats of the credentials is taken out of every answer before it is read: it may be in a name as well as in an error. */
   #send(context: RequestContext): Observable<ResponseContext> {
     const { Observable, ResponseContext } = this.client;
     const answered = this.#http
       .send(context)
-      .then(({ status, headers, body }) => new ResponseContext(status, headers, bodyOf(body)));
+      .then(({ status, headers, body }) => new ResponseContext(status, headers, bodyOf(this.#mask.mask(body))));
     return new Observable(answered);
   }
 

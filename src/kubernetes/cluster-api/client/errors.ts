@@ -26,7 +26,7 @@ export function statusOf(error: unknown): ApiStatus | undefined {
   return {
     code,
     reason: typeof said['reason'] === 'string' ? said['reason'] : '',
-    message: readText(said['message'], MESSAGE_MAX) ?? '',
+    message: readText(said['message'], Infinity) ?? '',
     causes: causesOf(said['details']),
     ...(Number.isFinite(retryAfter) && { retryAfterMs: retryAfter * 1000 }),
   };
@@ -73,7 +73,8 @@ export function toClusterError(error: unknown, mask: (text: string) => string): 
     return new ClusterUnreachable(mask(transportText(error)).slice(0, MESSAGE_MAX), {
       isUntrusted: isAboutTrust(error),
     });
-  const text = mask(status.message === '' ? `status ${status.code}` : status.message);
+  // Masked before it is cut: of a secret that is cut in two, the rest would be left.
+  const text = mask(status.message === '' ? `status ${status.code}` : status.message).slice(0, MESSAGE_MAX);
   return AWAY.includes(status.code)
     ? new ClusterUnreachable(text)
     : new ClusterRefused(status.code, status.reason, text);

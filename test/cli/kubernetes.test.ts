@@ -1,0 +1,164 @@
+// muster clusters and muster workers, against a real server: what is wrong is refused with a sentence of its own, by field, changes nothing, and repeats no secret.
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { MinimalApi } from '../kubernetes/minimal-api.ts';
+import { selfSigned } from '../self-signed.ts';
+import { newFolder, startServer } from './muster.ts';
+
+const server = await startServer(newFolder());
+const { muster } = server;
+const folder = newFolder();
+const SECRET = 'planted-secret-of-a-user';
+let api: MinimalApi;
+
+interface Parts {
+  readonly server?: string;
+  readonly user?: object;
+  readonly cluster?: object;
+}
+
+function fileOf(name: string, content: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+function kubeconfig(
+  name: string,
+  { server: url = api.url, user = { token: SECRET }, cluster = {} }: Parts = {},
+): string {
+  return fileOf(
+    name,
+    JSON.stringify({
+      'current-context': 'main',
+      contexts: [{ name: 'main', context: { cluster: 'c', user: 'u' } }],
+      clusters: [{ name: 'c', cluster: { server: url, ...cluster } }],
+      users: [{ name: 'u', user }],
+    }),
+  );
+}
+
+async function revision(): Promise<number> {
+  const token = readFileSync(join(server.data, 'admin-token'), 'utf8').trim();
+  const answered = await fetch(`${server.url}/api/v1/clusters`, { headers: { authorization: `Bearer ${token}` } });
+  const at = Number(answered.headers.get('muster-revision'));
+  expect(at).toBeGreaterThan(0);
+  return at;
+}
+
+beforeAll(async () => {
+  api = await MinimalApi.start(['a', 'b'], [{ name: 'web-1', node: 'a' }]);
+  expect(await muster('clusters', 'add', 'edge', '--kubeconfig', kubeconfig('edge.conf'))).toMatchObject({
+    code: 0,
+    out: 'Cluster edge is registered. Its API answers. It does not say what Muster may do there.\n',
+  });
+  expect(await muster('workers', 'adopt', 'a', '--cluster', 'edge')).toMatchObject({ code: 0 });
+});
+afterAll(() => api.stop());
+
+test('files that a kubeconfig names are put inside', async () => {
+  const user = { tokenFile: 'token.txt' };
+  fileOf('token.txt', `${SECRET}\n`);
+  const path = kubeconfig('files.conf', { user });
+  const said = await muster('clusters', 'add', 'inline', '--kubeconfig', path, '--drains-at-once', '2');
+  expect(said).toMatchObject({ code: 0 });
+  expect((await muster('clusters', 'show', 'inline')).out).toMatch(/When a host leaves +drain, 2 at once/);
+  const missing = kubeconfig('missing.conf', { user: { tokenFile: 'none.txt' } });
+  expect(await muster('clusters', 'add', 'x', '--kubeconfig', missing)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('There is no file') as string,
+  });
+});
+
+describe('refused', () => {
+  test.each<[string, () => Promise<readonly string[]> | readonly string[], RegExp]>([
+    [
+      'no kubeconfig',
+      () => ['clusters', 'add', 'x', '--kubeconfig', fileOf('none', 'a: b')],
+      /no kubeconfig that can be used/,
+    ],
+    ['none at all', () => ['clusters', 'add', 'x'], /registered by its kubeconfig/],
+    [
+      'an exec plugin',
+      () => [
+        'clusters',
+        'add',
+        'x',
+        '--kubeconfig',
+        kubeconfig('e', { user: { exec: { command: 'aws' }, token: SECRET } }),
+      ],
+      /from a program \(exec or auth-provider\)/,
+    ],
+    [
+      'an unknown context',
+      () => ['clusters', 'add', 'x', '--kubeconfig', kubeconfig('k'), '--context', 'none'],
+      /no context "none": it has "main"/,
+    ],
+    ['a wrong authority', wrongAuthority, /a certificate that the authority in the kubeconfig has not signed/],
+    [
+      'a name that is taken',
+      () => ['clusters', 'add', 'edge', '--kubeconfig', kubeconfig('k')],
+      /There is a cluster "edge" already/,
+    ],
+    ['an unknown worker', () => ['workers', 'drain', 'edge.z'], /Cluster "edge" has no worker "edge.z"/],
+    [
+      'a worker twice',
+      () => ['workers', 'drain', 'edge.a', 'a', '--cluster', 'edge'],
+      /Worker "a" is named more than once/,
+    ],
+    [
+      'one of another cluster',
+      () => ['workers', 'remove', 'edge.a', 'inline.b'],
+      /"inline.b" is no name of a worker of cluster "edge"/,
+    ],
+    [
+      'a count of 0',
+      () => ['workers', 'remove', '--count', '0', '--cluster', 'edge'],
+      /^0 workers cannot be chosen|--count: 0 workers/m,
+    ],
+    [
+      'a count too large',
+      () => ['workers', 'drain', '--count', '501', '--cluster', 'edge'],
+      /501 workers cannot be chosen/,
+    ],
+    [
+      'more than there are',
+      () => ['workers', 'drain', '--count', '2', '--cluster', 'edge'],
+      /has 1 workers of which that can be asked/,
+    ],
+    ['a Node that is a worker', () => ['workers', 'adopt', 'a', '--cluster', 'edge'], /is a worker already/],
+    ['a Node that is not there', () => ['workers', 'adopt', 'z', '--cluster', 'edge'], /has no Node "z"/],
+    [
+      'an instance that is not there',
+      () => ['workers', 'adopt', 'b', '--instance', 'vm', '--cluster', 'edge'],
+      /no instance "vm"/,
+    ],
+    [
+      'a cluster with workers',
+      () => ['clusters', 'delete', 'edge'],
+      /Cluster "edge" has 1 workers\. Remove them first/,
+    ],
+    ['workers where none join', () => ['workers', 'add', 'edge', '--flavor', 'm'], /takes adopted workers only/],
+  ])('%s', async (_, compose, sentence) => {
+    const words = await compose();
+    const before = await revision();
+    const { code, out, err } = await muster(...words);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringMatching(sentence) as string });
+    expect(`${out}${err}${server.err()}`).not.toContain(SECRET);
+    expect(await revision()).toBe(before);
+  });
+});
+
+async function wrongAuthority(): Promise<readonly string[]> {
+  const [own, other] = [await selfSigned(), await selfSigned()];
+  const tls = createServer(own, (_, response) => response.end('{}'));
+  tls.listen(0, '127.0.0.1').unref();
+  await once(tls, 'listening');
+  const url = `https://127.0.0.1:${(tls.address() as AddressInfo).port}`;
+  const cluster = { 'certificate-authority-data': Buffer.from(other.cert).toString('base64') };
+  return ['clusters', 'add', 'x', '--kubeconfig', kubeconfig('tls', { server: url, cluster })];
+}
