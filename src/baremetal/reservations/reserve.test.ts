@@ -168,6 +168,7 @@ describe('who may ask', () => {
     ['one-that-stopped', { state: 'stopped' }, {}, 'manager-lapsed'],
     ['one-that-drains', { state: 'draining', draining: { by: 'ann', atMs: 0 } }, {}, 'manager-draining'],
     ['a-live-one', {}, {}, 'reserved'],
+    ['one-of-another-site', { site: 'north' }, { site: 'central' }, 'manager-not-registered'],
   ])('%s', (_, facts, how, code) => {
     const fleet = newFleet(putNode('n1'), ...(facts === undefined ? [] : [putManager('m1', facts)]));
     expect(kindOf(decideReserve(fleet, {}, how))).toBe(code);

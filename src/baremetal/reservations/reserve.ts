@@ -78,7 +78,7 @@ export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decisi
   if (existing !== undefined && existing.doc.state !== 'error') return repeat(fleet, existing.doc, command);
   const [unsettled] = fleet.find(NODES_BY_CLAIM, request.instance);
   if (unsettled !== undefined) return refuse(claimUnsettled(request.instance, unsettled.id));
-  const manager = findLiveManager(fleet, request.manager, command.isLeaseLive);
+  const manager = findLiveManager(fleet, command);
   if ('code' in manager) return refuse(manager);
   const exceeded = exceededQuota(fleet, command);
   if (exceeded !== undefined) return refuse(exceeded);
@@ -162,10 +162,12 @@ function composeReservation({ request, body, digest, project, site, by, nowMs }:
   };
 }
 
-function findLiveManager(fleet: FleetReader, name: string, isLeaseLive: IsLeaseLive): Manager | Refusal {
-  const id = managerId(name);
+function findLiveManager(fleet: FleetReader, { request, site, isLeaseLive }: ReserveCommand): Manager | Refusal {
+  const id = managerId(request.manager);
   const doc = fleet.get(MANAGER, id)?.doc;
-  if (doc === undefined) return managerNotRegistered(id);
+  // To a caller of one site a manager of another is as unknown as one that there is not.
+  const isForeign = site !== undefined && doc?.site !== undefined && doc.site !== site;
+  if (doc === undefined || isForeign) return managerNotRegistered(id);
   if (!isUnderLease(fleet, id, doc.leaseEpoch, isLeaseLive)) return managerLapsed(id);
   return doc.draining === undefined ? doc : managerDraining(id);
 }
