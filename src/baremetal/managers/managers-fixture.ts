@@ -31,6 +31,12 @@ export function newFleet(...changes: readonly Change[]): Fleet {
   return fleet;
 }
 
+/** What was committed after all else, whatever a clock says. */
+export function withLater(fleet: Fleet, ...changes: readonly Change[]): Fleet {
+  if (changes.length > 0) fleet.apply(fleet.revision + 1, changes);
+  return fleet;
+}
+
 export function putManager(name: string, facts: Partial<Manager> = {}): Change {
   const doc: Manager = {
     ...{ name, version: '1.0.0', state: 'live', holder: `${name}-1`, leaseEpoch: 3, sinceMs: 0 },

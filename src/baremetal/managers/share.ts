@@ -170,17 +170,25 @@ function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: Sto
   return busyNodes(context, draining).size;
 }
 
-/** Nodes with a step that the manager may have begun; of one that drains, before the drain. Costs as much as it has open items. */
+/** Nodes with a step that the manager may have begun. Costs as much as it has open items. */
 function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, giver: StoredManager): Set<string> {
   const busy = new Set<string>();
-  const sinceMs = giver.doc.draining?.atMs ?? Infinity;
+  const beginsUntil = lastBegin(giver);
   for (const id of fleet.projection(MANAGER_TASKS).itemsOf(giver.id)) {
     const item = fleet.get(ITEM, idOf(ITEM, id));
-    if (item === undefined || item.doc.sinceMs > sinceMs || taskOf(fleet, kinds, item) === undefined) continue;
+    if (item === undefined || item.revision > beginsUntil || taskOf(fleet, kinds, item) === undefined) continue;
     const node = findNodeOf(fleet, item.doc.target);
     if (node?.doc.manager === giver.id && node.doc.managerEpoch === giver.doc.leaseEpoch) busy.add(node.id);
   }
   return busy;
+}
+
+/**
+ * A manager that drains begins no step that was recorded after it was told so. By revisions: the clocks of two servers, one of which decided before the other,
+ * may say that a step which it has begun came later.
+ */
+export function lastBegin({ doc, revision }: StoredManager): number {
+  return doc.draining === undefined ? Infinity : revision;
 }
 
 /** The node that an item is about: its target, or the one that the instance has. */

@@ -5,7 +5,7 @@ import { ITEM, operationOf, taskId, taskOf, type OperationKind, type StoredItem 
 import { MANAGER, type Manager, type Node } from '../model.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
 import { TASKS_MAX, type ManagerTask } from './messages.ts';
-import { findNodeOf, hasTaker } from './share.ts';
+import { findNodeOf, hasTaker, lastBegin } from './share.ts';
 
 type Kinds = ReadonlyMap<string, OperationKind>;
 
@@ -18,20 +18,16 @@ export function listTasks(fleet: FleetReader, kinds: Kinds, name: string): Liste
   const manager = fleet.get(MANAGER, idOf(MANAGER, name));
   const tasks: ListedTask[] = [];
   if (manager === undefined) return tasks;
-  const beginsUntilMs = lastBegin(fleet, manager.doc);
+  // While nobody else may, one that drains goes on.
+  const beginsUntil = hasTaker(fleet) ? lastBegin(manager) : Infinity;
   for (const id of fleet.projection(MANAGER_TASKS).itemsOf(name)) {
     if (tasks.length === TASKS_MAX) break;
     const item = fleet.get(ITEM, idOf(ITEM, id));
-    if (item === undefined || item.doc.sinceMs > beginsUntilMs) continue;
+    if (item === undefined || item.revision > beginsUntil) continue;
     const task = taskFor(fleet, kinds, item, manager);
     if (task !== undefined) tasks.push(task);
   }
   return tasks;
-}
-
-/** One that drains begins nothing more while another manager may: the node goes to another with its next step. */
-function lastBegin(fleet: FleetReader, { draining }: Manager): number {
-  return draining !== undefined && hasTaker(fleet) ? draining.atMs : Infinity;
 }
 
 function taskFor(
