@@ -47,6 +47,10 @@ test.each([
   [{ kubeconfig: KUBECONFIG, context: 'none' }, 'unknown-context'],
   [{ kubeconfig: KUBECONFIG, kind: 'simulated' }, 'kubeconfig-unused'],
   [{ kubeconfig: KUBECONFIG, simulated: { nodes: 1 } }, 'cluster-not-simulated'],
+  [
+    { kind: 'simulated', simulated: { nodes: 100, workloads: ['a', 'b'].map((name) => ({ name, replicas: 501 })) } },
+    'too-many-simulated-pods',
+  ],
 ])('%j is refused: %s', async (facts, code) => {
   const before = world.journal.fleet.revision;
   const { status, said, text } = await post('/api/v1/clusters', { name: 'edge', ...facts });
