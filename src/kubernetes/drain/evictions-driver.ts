@@ -1,5 +1,6 @@
 // Asks for the evictions of a plan: few at a time under one budget, several budgets at the same time. The API takes each from its budget by a change of that one
 // object, and whatever comes together with another one there waits for half a second before it is tried again.
+import { mark } from '../../fleet/index.ts';
 import type { CallOptions, ClusterApi, EvictionAnswer } from '../cluster-api/cluster-api.ts';
 import type { Blocker } from '../model.ts';
 import type { DrainPlan, PlannedPod } from './plan.ts';
@@ -56,6 +57,7 @@ function blockerOf(node: string, { pod }: PlannedPod, answer: EvictionAnswer): B
   const { namespace, name } = pod;
   switch (answer.kind) {
     case 'budget':
+      mark('eviction-refused-by-budget');
       return {
         ...{ node, namespace, pod: name, reason: 'budget' },
         ...(answer.budget !== undefined && { budget: answer.budget }),

@@ -56,6 +56,8 @@ export type NodeResult =
       readonly readiness: ClusterNode['readiness'];
       readonly providerId?: string;
       readonly progress?: NodeProgress;
+      /** Of a change of marks: those that were not there before. */
+      readonly made?: NodeMarks;
     }
   /** `attached`: volumes. `left`: pods that would have to leave. */
   | { readonly kind: 'drained'; readonly attached: number; readonly left: number; readonly isUnschedulable: boolean }

@@ -109,9 +109,10 @@ async function markNode(
   const before = await api.readNode(name, how);
   const found = describeNode(before, expected);
   if (before === undefined || found.kind !== 'node') return found;
-  const missing = missingMarks(before, marks);
-  if (Object.keys(missing).length > 0) await api.markNode(before, missing, how);
-  return describeNode(await api.readNode(name, how), { uid: before.uid });
+  const made = missingMarks(before, marks);
+  if (Object.keys(made).length > 0) await api.markNode(before, made, how);
+  const after = describeNode(await api.readNode(name, how), { uid: before.uid });
+  return after.kind === 'node' ? { ...after, made } : after;
 }
 
 /** What is there stays untouched: a label of an operator may have a value. */

@@ -1,6 +1,6 @@
 // The operation `worker-return`: takes the cordons of workers back and puts them in service again. What an operator had cordoned or labelled before stays so.
 // It is begun by a request, and by the cancellation of a drain or a removal.
-import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   newOperation,
@@ -91,6 +91,7 @@ function finish(victim: Victim): RecordStep {
 
 /** Its removal had deleted its Node: it can only be finished. */
 function finishWithoutNode(victim: Victim): RecordStep {
+  mark('removal-cancelled-without-node');
   const note = noteOf(victim);
   return changeWorker(victim, { state: 'done', step: STEP }, endWork(forgetNode(victim.worker.doc, note), note));
 }

@@ -1,6 +1,6 @@
 // The steps that a drain and a removal have in common: inspect the Node, cordon it and read that back, check that no pod blocks for good, evict. What a victim
 // does after its last pod is gone is said by the operation.
-import { idOf, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   fail,
@@ -13,7 +13,7 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { DEFAULT_DRAIN_POLICY, WORKER, type Blocker, type DrainPolicy, type Worker } from '../model.ts';
-import { beginCordon, confirmCordon, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
+import { beginCordon, confirmCordon, endWork, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
 import { Batch, type DrainGate, type VictimStep } from './batch.ts';
 import { recordProgress } from './drain-report.ts';
 import { NODES_DRIVER, readNodeResult, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
@@ -56,6 +56,7 @@ export function findVictim(fleet: FleetReader, item: StoredItem): StoredWorker |
 
 /** Another operation has it in hand by now, or it is gone. */
 export function failSuperseded(item: StoredItem): RecordStep {
+  mark('worker-superseded');
   return fail(item, { code: 'worker-superseded', worker: item.doc.target.id });
 }
 
@@ -123,7 +124,10 @@ export function waitForOthers(
   step: keyof typeof WAITS,
 ): readonly PlannedStep[] | undefined {
   const failed = gate.failedBefore(step);
-  if (failed !== undefined) return [fail(item, { code: 'other-worker-failed', worker: worker.id, other: failed })];
+  if (failed !== undefined) {
+    mark('drain-ends-with-another');
+    return [fail(item, { code: 'other-worker-failed', worker: worker.id, other: failed })];
+  }
   if (gate.haveReached(step)) return undefined;
   return [wait(item, { code: WAITS[step], worker: worker.id })];
 }
@@ -157,16 +161,33 @@ export function observeVictim(victim: Victim, outcome: ActionOutcome, then: Obse
 }
 
 /** Answers that mean the same at each step; undefined for others. */
-export function observeOther({ item, worker, nowMs }: Victim, result: NodeResult): RecordStep | undefined {
-  if (result.kind === 'replaced') return fail(item, { code: 'node-replaced', worker: worker.id });
+export function observeOther(victim: Victim, result: NodeResult): RecordStep | undefined {
+  const { item, nowMs } = victim;
+  if (result.kind === 'replaced') return failReplaced(victim);
   if (result.kind !== 'trouble') return undefined;
   const { trouble, reason } = result;
   if (trouble === 'refused') return fail(item, reason);
   if (trouble === 'away') return wait(item, reason, nowMs + AWAY_RETRY_MS);
   const before = item.doc.reason;
   const tries = before?.code === reason.code && typeof before['tries'] === 'number' ? before['tries'] + 1 : 1;
-  if (tries >= SERVER_ERRORS_MAX) return fail(item, { ...reason, tries });
+  if (tries >= SERVER_ERRORS_MAX) {
+    mark('cluster-errs-too-often');
+    return fail(item, { ...reason, tries });
+  }
   return wait(item, { ...reason, tries }, nowMs + LOOK_AGAIN_MS);
+}
+
+/** A new request is about the Node that is there now; a retry of this one would be so without anybody having asked for it. */
+function failReplaced(victim: Victim): RecordStep {
+  mark('node-replaced');
+  const { item, worker } = victim;
+  const { nodeUid: _, ...doc } = endWork(worker.doc, noteOf(victim));
+  const failed = {
+    state: 'failed',
+    step: item.doc.step,
+    reason: { code: 'node-replaced', worker: worker.id },
+  } as const;
+  return changeWorker(victim, failed, doc);
 }
 
 function observeNode(victim: Victim, seen: Extract<NodeResult, { kind: 'node' }>, then: ObservedDrain): RecordStep {
@@ -179,7 +200,11 @@ function observeNode(victim: Victim, seen: Extract<NodeResult, { kind: 'node' }>
     }
     case 'cordon':
       if (!seen.isUnschedulable) return failUncordoned(victim);
-      return changeWorker(victim, { state: 'running', step: 'check' }, confirmCordon(worker.doc, note));
+      return changeWorker(
+        victim,
+        { state: 'running', step: 'check' },
+        confirmCordon(worker.doc, { ...seen.made, ...note }),
+      );
     case 'check':
       return observeCheck(victim, seen);
     default:
@@ -223,6 +248,7 @@ function reportChanges({ fleet, worker, item, nowMs }: Victim, progress: NodePro
 
 /** Whoever took the cordon back wants pods there: none is evicted any more. */
 export function failUncordoned({ item, worker }: Victim): RecordStep {
+  mark('drain-ends-uncordoned');
   return fail(item, { code: 'node-uncordoned', worker: worker.id, node: worker.doc.node });
 }
 

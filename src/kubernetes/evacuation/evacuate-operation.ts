@@ -1,7 +1,7 @@
 // The operation `worker-evacuate`: drains one worker whose host leaves, so that its instance can move. It is cordoned, waits for its turn among the leaving workers of
 // its cluster, and is evicted from within its budgets. It never evicts once the host stays after all, or its scale-in has ended. Whoever runs elsewhere afterwards is given
 // back by the controller of returns.
-import { idOf, put, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import { HOST } from '../../hosts/index.ts';
 import {
   decideLater,
@@ -147,6 +147,7 @@ function endInCommit(fleet: FleetReader, planned: StoredItem): readonly RecordSt
   const item = fleet.get(ITEM, planned.id);
   const worker = item && findVictim(fleet, item);
   if (item === undefined || worker === undefined || findPlace(fleet, worker.doc) !== 'stays') return [];
+  mark('drain-ends-host-stays');
   const { id, doc } = operationOf(fleet, item);
   const ended = wait(item, { code: 'worker-stays', worker: worker.id });
   return [{ ...ended, changes: [put(OPERATION, id, { ...doc, state: 'cancelling' })] }];

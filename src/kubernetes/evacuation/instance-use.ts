@@ -1,6 +1,6 @@
 // Keeps requests from cutting a worker off by its instance: deleting, moving or stopping it without a drain. The refusal names the command that is right. What is forced all
 // the same is kept with the worker.
-import { put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { mark, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import type { Disruption, InstanceUse } from '../../instances/index.ts';
 import { WORKER } from '../model.ts';
 import { isBusy } from '../workers/busy.ts';
@@ -17,6 +17,7 @@ export const workerUse: InstanceUse = {
   recordForced: (fleet, { id }, { disruption, by, nowMs }) => {
     const worker = findWorkerOn(fleet, id);
     if (worker === undefined) return [];
+    mark('worker-cut-off-by-force');
     const forced = recordForced(worker.doc, { disruption, by, nowMs });
     // Its disk is not kept.
     if (disruption === 'shelve') return beginRejoin(fleet, { id: worker.id, doc: forced }, { by, nowMs });

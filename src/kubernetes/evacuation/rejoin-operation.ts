@@ -1,6 +1,6 @@
 // The operation `worker-rejoin`: a worker whose machine is lost, and whose instance is built anew, joins its cluster again. Its old Node goes at once, with the pods that nobody
 // ends any more. When the instance is active, Muster has it join as a new worker does, by an operation of its own; one that Muster has never joined is waited for.
-import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   fail,
@@ -171,6 +171,7 @@ export function beginRejoin(
   { by, nowMs }: ChangeNote,
 ): Change[] {
   if (doc.state === 'removing' || doc.state === 'building') return [];
+  mark('worker-rejoins');
   const { site, project } = clusterOf(fleet, doc);
   const operation = idOf(OPERATION, `rejoin-${fleet.revision}.${id}`);
   return [

@@ -57,23 +57,25 @@ export interface SeenMarks {
   readonly isExcludedFromLoadBalancers: boolean;
 }
 
-/** The marks of its Node before they are changed. Of a cordon that is there already, they are known. */
+/** The marks of its Node before they are changed. Of a cordon that is there already they are known; whoever made one before it may have taken it back since. */
 export function beginCordon(worker: Worker, seen: SeenMarks, change: ChangeNote): Worker {
   const { cordon, work } = worker;
   if (work === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} is in nobody's hands`);
-  const before = cordon ?? { wasUnschedulable: seen.isUnschedulable, wasExcluded: seen.isExcludedFromLoadBalancers };
-  const { wasUnschedulable, wasExcluded } = before;
+  const wasUnschedulable = seen.isUnschedulable && cordon?.wasUnschedulable !== false;
+  const wasExcluded = seen.isExcludedFromLoadBalancers && cordon?.wasExcluded !== false;
   return {
     ...moveTo(worker, 'draining', change),
     cordon: { operation: work.operation, atMs: change.nowMs, wasUnschedulable, wasExcluded, isConfirmed: false },
   };
 }
 
-/** The cluster was read back, and shows it. */
-export function confirmCordon(worker: Worker, change: ChangeNote): Worker {
+/** The cluster was read back, and shows it. What had to be made was taken back by whoever had made it before: it is ours now. */
+export function confirmCordon(worker: Worker, made: Partial<SeenMarks> & ChangeNote): Worker {
   const { cordon } = worker;
   if (cordon === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} has no cordon`);
-  return { ...worker, cordon: { ...cordon, isConfirmed: true }, ...changedBy(change) };
+  const wasUnschedulable = cordon.wasUnschedulable && made.isUnschedulable !== true;
+  const wasExcluded = cordon.wasExcluded && made.isExcludedFromLoadBalancers !== true;
+  return { ...worker, cordon: { ...cordon, wasUnschedulable, wasExcluded, isConfirmed: true }, ...changedBy(made) };
 }
 
 export function finishDrain(worker: Worker, change: ChangeNote): Worker {
