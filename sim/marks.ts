@@ -142,6 +142,18 @@ export const BAREMETAL_MARKS: readonly string[] = [
   'node-taken-over',
 ];
 
+/** The guards for the world with Kubernetes. */
+export const KUBERNETES_MARKS: readonly string[] = [
+  'drain-ends-host-stays',
+  'drain-ends-uncordoned',
+  'drain-ends-with-another',
+  'eviction-refused-by-budget',
+  'node-replaced',
+  'worker-cut-off-by-force',
+  'worker-rejoins',
+  'worker-superseded',
+];
+
 /** Guards that this world cannot reach, and where they are tested instead. */
 export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'agent-rejects-redirect': 'needs a forged answer: test/attacks/agent-link.test.ts',
@@ -155,6 +167,9 @@ export const MARKS_ELSEWHERE: Readonly<Record<string, string>> = {
   'manager-fenced-node-gone': 'seldom: a call for a node that was removed since. src/baremetal/managers/right.test.ts',
   'manager-fenced-not-registered':
     'seldom: a manager that is forgotten while a call of it is on its way. src/baremetal/managers/right.test.ts',
+  'cluster-errs-too-often': 'seldom: three errors of a server in a row. src/kubernetes/drain/drain.test.ts',
+  'removal-cancelled-without-node':
+    'seldom: a cancel between the deletion of a Node and its answer. src/kubernetes/drain/cancelled-removal.test.ts',
   'plan-begun-anew': 'needs a request over HTTP: src/hosts/preview/plan-slices.test.ts',
   'start-leaves-services-to-drains': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',
   'start-planned-anew': 'needs a request over HTTP: src/hosts/scale-in/prepare.test.ts',

@@ -6,6 +6,7 @@ import {
   GRAY_COMPOUND_FAULTS,
   GRAY_FAULTS,
   INSTANCE_FAULTS,
+  KUBERNETES_FAULTS,
   SCALE_IN_FAULTS,
   SCALE_IN_COMPOUND_FAULTS,
 } from './faults/faults.ts';
@@ -15,11 +16,20 @@ import {
   FIXED_CLOCK_SEEDS,
   FIXED_GRAY_SEEDS,
   FIXED_INSTANCE_SEEDS,
+  FIXED_KUBERNETES_SEEDS,
   FIXED_SCALE_IN_SEEDS,
   FIXED_SEEDS,
   type Seeds,
 } from './fixed-seeds.ts';
-import { BAREMETAL_MARKS, CLOCK_MARKS, EXPECTED_MARKS, GRAY_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS } from './marks.ts';
+import {
+  BAREMETAL_MARKS,
+  CLOCK_MARKS,
+  EXPECTED_MARKS,
+  GRAY_MARKS,
+  INSTANCE_MARKS,
+  KUBERNETES_MARKS,
+  SCALE_IN_MARKS,
+} from './marks.ts';
 import { baremetal } from './workloads/baremetal/baremetal.ts';
 import { builds } from './workloads/builds.ts';
 import { callers } from './workloads/callers.ts';
@@ -27,6 +37,7 @@ import { counters } from './workloads/counters.ts';
 import { expiringNotes } from './workloads/expiring-notes.ts';
 import { hosts } from './workloads/hosts.ts';
 import { instances } from './workloads/instances.ts';
+import { kubernetes } from './workloads/kubernetes/kubernetes.ts';
 import { scaleIn } from './workloads/scale-in.ts';
 import { steadyHosts } from './workloads/steady-hosts.ts';
 import type { Workload } from './workloads/workload.ts';
@@ -103,4 +114,13 @@ export const BAREMETAL: Scenario = {
   marks: BAREMETAL_MARKS,
 };
 
-export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, GRAY_FAILURES, CLOCKS, BAREMETAL];
+/** Clusters whose workers run on instances, while hosts, instances and the clusters themselves change. */
+export const KUBERNETES: Scenario = {
+  name: 'kubernetes',
+  workloads: [kubernetes],
+  faults: KUBERNETES_FAULTS,
+  seeds: FIXED_KUBERNETES_SEEDS,
+  marks: KUBERNETES_MARKS,
+};
+
+export const SCENARIOS: readonly Scenario[] = [CORE, INSTANCES, SCALE_IN, GRAY_FAILURES, CLOCKS, BAREMETAL, KUBERNETES];

@@ -155,6 +155,7 @@ function heal(world: World): void {
   }
   world.inventory?.path.heal();
   for (const manager of world.managers) manager.heal();
+  for (const cluster of world.clusters) cluster.heal();
   for (const server of world.servers) {
     server.storeLink.heal();
     server.hasCredentials = true;

@@ -43,6 +43,7 @@ export const LONG_FILES: Readonly<Record<string, number>> = {
   'test/cli/commands.test.ts': 14,
   'sim/mutants/baremetal.test.ts': 13,
   'sim/mutants/instances.test.ts': 13,
+  'sim/kubernetes-seeds.test.ts': 20,
   'sim/baremetal-seeds.test.ts': 13,
   'test/acceptance/scheduling/move.test.ts': 13,
   'test/api/fuzz.test.ts': 13,

@@ -2,6 +2,7 @@
 // `checkers.ts`.
 import type { AppliedChange, Fleet } from '../../src/fleet/index.ts';
 import type { Commit } from '../../src/journal/index.ts';
+import type { ClusterCall, ClusterState } from '../world/clusters/cluster-calls.ts';
 import type { Entry } from '../world/ledger.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Incarnation, Server } from '../world/server.ts';
@@ -32,6 +33,10 @@ export interface Observer {
   onMachineChanged?(machine: Machine): void;
   /** The network back end got a request. */
   onNetworkChanged?(): void;
+  /** A server sends something to a cluster that may change it. */
+  onClusterCall?(call: ClusterCall): void;
+  /** The cluster has served it; how it was before. */
+  onClusterServed?(call: ClusterCall, before: ClusterState): void;
   /** All faults have ended and the world is at rest. */
   atEnd?(): void;
 }

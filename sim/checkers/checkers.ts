@@ -13,6 +13,8 @@ import { retainedUntilExpiry } from './retained.ts';
 import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
+import { actsForRunning, budgetsKept, movedEmpty, operatorsCordonKept } from './clusters/promises.ts';
+import { cordonedBeforeEvicted, deletedEmpty, victimsOnly } from './clusters/victims.ts';
 import { finalizedOnEvidence, rejoinedByOperator, removedWithTenants, operatorFencedDistrusted } from './leaving.ts';
 import { epochsGrow, makeBeforeBreak, designatedToEligible, oneDesignatedHost } from './designations.ts';
 import { oneWriterPerEpoch } from './one-writer.ts';
@@ -88,6 +90,13 @@ export const CHECKERS: readonly Checker[] = [
   freeMachineIsEmpty,
   bucketsAddUp,
   removedByWord,
+  cordonedBeforeEvicted,
+  victimsOnly,
+  deletedEmpty,
+  movedEmpty,
+  budgetsKept,
+  operatorsCordonKept,
+  actsForRunning,
   retainedUntilExpiry,
   failuresBackedOff,
   commitRateBounded,

@@ -1,4 +1,14 @@
 import { clockJumps, clockJumpsWhileOff } from './clocks.ts';
+import {
+  apiAway,
+  apiErrs,
+  apiLoses,
+  apiSlow,
+  driverRepliesLost,
+  kubeletSilent,
+  nodeSick,
+  podsStuck,
+} from './clusters.ts';
 import { compaction, sessionEnds, storeCut, storeFails, storeSlow } from './database.ts';
 import type { Fault } from './fault.ts';
 import { agentReplaced, allUpgraded, credentialsLost, instanceEnds, machineDies, taskFails } from './hypervisors.ts';
@@ -165,4 +175,20 @@ export const BAREMETAL_FAULTS: readonly Fault[] = [
   inventoryCut,
   inventoryFails,
   inventorySlow,
+];
+
+/** The faults of worlds with Kubernetes: those of servers and of hosts beside those of clusters. */
+export const KUBERNETES_FAULTS: readonly Fault[] = [
+  ...FAULTS,
+  halt,
+  taskFails,
+  machineDies,
+  apiAway,
+  apiSlow,
+  apiLoses,
+  apiErrs,
+  driverRepliesLost,
+  kubeletSilent,
+  nodeSick,
+  podsStuck,
 ];

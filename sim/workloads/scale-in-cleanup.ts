@@ -48,14 +48,14 @@ export async function removeEverything(world: World, giveTokens: () => Promise<v
   }
 }
 
-type Ask = (what: string, decide: Decide) => Promise<unknown>;
+export type Ask = (what: string, decide: Decide) => Promise<unknown>;
 
 function asker(operator: Operator): Ask {
   let requests = 0;
   return (what, decide) => operator.ask(plain(`finisher-${(requests += 1)}-${what}`, decide));
 }
 
-async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
+export async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
   const by = 'finisher';
   for (const { id, doc } of [...truth.all(HOST)]) {
     if (doc.state === 'removed') continue;

@@ -15,6 +15,7 @@ import { denyUnlessManages } from '../../src/baremetal/managers/right.ts';
 import { reserveNode } from '../../src/baremetal/reservations/reserve.ts';
 import { fakeSigner } from '../../src/agent/protocol/signer-fixture.ts';
 import {
+  DRIVER_WRAPPER,
   provide,
   serviceKey,
   type Module,
@@ -25,13 +26,17 @@ import {
 import { LIVENESS_CONTROLLER, VIEW_PARTS } from '../../src/hosts/index.ts';
 import { Journal, type JournalOptions, type Store } from '../../src/journal/index.ts';
 import { MemoryStore, type MemoryDisk } from '../../src/journal/runtime.ts';
-import type { OwnKeys } from '../../src/keys/index.ts';
+import { SECRETS, type OwnKeys } from '../../src/keys/index.ts';
+import { CLUSTER_APIS } from '../../src/kubernetes/service-keys.ts';
 import { coreProviders } from '../../src/main/core-providers.ts';
 import { MODULES } from '../../src/main/modules.ts';
 import { NODE_MODULES } from '../../src/main/node-modules.ts';
 import { NETWORK_DRIVER } from '../../src/network/index.ts';
 import { NetworkDriver, simulatedBackEnds } from '../../src/network/runtime.ts';
+import { noteActing } from './clusters/acting-orders.ts';
+import { SimClusterApis } from './clusters/cluster-port.ts';
 import { NetworkPort } from './network-port.ts';
+import { SIM_SECRETS } from './secrets.ts';
 import { inventoryPort } from './managers/inventory-port.ts';
 import type { IncarnationContext } from './server.ts';
 import { trustedTime, trustedTimeProviders } from './trusted-clock.ts';
@@ -117,6 +122,9 @@ export const productionParts: SimParts = {
       const { clock, hasCredentials, program } = born;
       return new NetworkDriver({ clock, hasCredentials, backEnds: simulatedBackEnds(new NetworkPort(world, program)) });
     }),
+    provide(SECRETS, () => SIM_SECRETS),
+    provide(CLUSTER_APIS, () => new SimClusterApis(world, born)),
+    provide(DRIVER_WRAPPER, () => (name, driver) => noteActing(world, name, driver)),
     provide(INVENTORIES, ({ environment }) => {
       const { program } = born;
       return new Map([['simulated', inventoryPort(new SimulatedInventory(environment), { world, program })]]);

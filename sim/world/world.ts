@@ -14,6 +14,8 @@ import { Ledger, type Entry } from './ledger.ts';
 import { Link } from './link.ts';
 import type { Machine } from './machine.ts';
 import type { InventoryPath } from './managers/inventory-port.ts';
+import type { ActingOrder, ClusterCall, ClusterState } from './clusters/cluster-calls.ts';
+import type { SimCluster } from './clusters/sim-cluster.ts';
 import type { SimManager } from './managers/manager.ts';
 import { SimNetwork } from './network.ts';
 import { Operator, type RequestRecord } from './operator.ts';
@@ -52,6 +54,9 @@ export class World implements StoreObserver {
   readonly managers: SimManager[] = [];
   /** The way to the inventory of bare-metal nodes, in worlds that have some. */
   inventory: InventoryPath | undefined;
+  readonly clusters: SimCluster[] = [];
+  /** What the calls with a signal are for. */
+  readonly actingOrders = new WeakMap<AbortSignal, ActingOrder>();
   /** When the decision on a call to a machine was made, by the id of its note. */
   readonly machineCallsAtMs = new Map<string, number>();
   /** The tasks that they were sent for. */
@@ -171,6 +176,16 @@ export class World implements StoreObserver {
 
   onNetworkChanged(): void {
     for (const watch of this.#observers) watch.onNetworkChanged?.();
+  }
+
+  /** A server sends something to a cluster that may change it. */
+  onClusterCall(call: ClusterCall): void {
+    for (const watch of this.#observers) watch.onClusterCall?.(call);
+  }
+
+  /** The cluster has served it. */
+  onClusterServed(call: ClusterCall, before: ClusterState): void {
+    for (const watch of this.#observers) watch.onClusterServed?.(call, before);
   }
 
   checkEnd(): void {
