@@ -14,7 +14,7 @@ import { invariants } from './invariants.ts';
 import { journalOrder } from './journal-order.ts';
 import { leaseExclusive } from './lease.ts';
 import { actsForRunning, budgetsKept, movedEmpty, operatorsCordonKept } from './clusters/promises.ts';
-import { cordonedBeforeEvicted, deletedEmpty, victimsOnly } from './clusters/victims.ts';
+import { cordonedBeforeEvicted, deletedEmpty, drainedBeforeDeleted, victimsOnly } from './clusters/victims.ts';
 import { finalizedOnEvidence, rejoinedByOperator, removedWithTenants, operatorFencedDistrusted } from './leaving.ts';
 import { epochsGrow, makeBeforeBreak, designatedToEligible, oneDesignatedHost } from './designations.ts';
 import { oneWriterPerEpoch } from './one-writer.ts';
@@ -92,6 +92,7 @@ export const CHECKERS: readonly Checker[] = [
   removedByWord,
   cordonedBeforeEvicted,
   victimsOnly,
+  drainedBeforeDeleted,
   deletedEmpty,
   movedEmpty,
   budgetsKept,

@@ -84,6 +84,16 @@ import {
   targetNotVerified,
 } from './scale-in.ts';
 import { deletedInsteadOfSuperseded } from './reasons.ts';
+import {
+  actsAfterAbort,
+  drainsOneByOne,
+  forgetsEmptyNode,
+  goesOnAfterFailure,
+  movesUndrained,
+  nameForUid,
+  uncordonsAll,
+  victimsAnew,
+} from './kubernetes.ts';
 import type { Mutant } from './mutant.ts';
 import {
   forceLeavesTenants,
@@ -191,4 +201,16 @@ export const BAREMETAL_MUTANTS: readonly Mutant[] = [
   bucketsFollowStates,
   fallbackWidens,
   absentTakenForGone,
+];
+
+/** The mutants found in worlds with Kubernetes. */
+export const KUBERNETES_MUTANTS: readonly Mutant[] = [
+  drainsOneByOne,
+  goesOnAfterFailure,
+  victimsAnew,
+  uncordonsAll,
+  nameForUid,
+  forgetsEmptyNode,
+  movesUndrained,
+  actsAfterAbort,
 ];

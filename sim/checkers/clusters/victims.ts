@@ -6,7 +6,7 @@ import type { Worker } from '../../../src/kubernetes/model.ts';
 import { readinessOf } from '../../../src/kubernetes/cluster-api/simulated/advance.ts';
 import type { SimulatedNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import { ITEMS_BY_OPERATION, OPERATION } from '../../../src/operations/index.ts';
-import type { ClusterCall, ClusterState } from '../../world/clusters/cluster-calls.ts';
+import type { ActingOrder, ClusterCall, ClusterState } from '../../world/clusters/cluster-calls.ts';
 import { MARKS, type SimCluster } from '../../world/clusters/sim-cluster.ts';
 import type { World } from '../../world/world.ts';
 import type { Checker } from '../checker.ts';
@@ -60,6 +60,27 @@ export const cordonedBeforeEvicted: Checker = {
   }),
 };
 
+/** From here on a victim of a removal is drained. */
+const DRAINED_STEPS: readonly string[] = ['detach', 'delete-node', 'delete-instance', 'await-instance', 'confirm'];
+
+export const drainedBeforeDeleted: Checker = {
+  name: 'never: a Node is deleted before every victim of its operation is drained',
+  watch: (world, violated) => ({
+    onClusterCall: (call) => {
+      const { acting, changed } = call;
+      if (changed.call !== 'deleteNode' || acting?.order.op !== 'delete') return;
+      if (kindOf(world.truth, acting.operation) !== 'worker-remove') return;
+      const items = [...world.truth.find(ITEMS_BY_OPERATION, idOf(OPERATION, acting.operation))];
+      const other = items.find(({ doc: { state, step } }) => state !== 'done' && !DRAINED_STEPS.includes(step));
+      // One that was removed behind its own deletion, and is tried again, needs no other.
+      const isRetry =
+        world.truth.get(WORKER, idOf(WORKER, `${call.cluster.name}.${changed.node}`))?.doc.nodeUid === undefined;
+      if (other !== undefined && !isRetry)
+        violated(`${describe(call)}: ${other.doc.target.id} is ${other.doc.state} at ${other.doc.step}`);
+    },
+  }),
+};
+
 export const victimsOnly: Checker = {
   name: 'never: a Node is touched that is no victim of the operation',
   watch: (world, violated) => ({
@@ -86,7 +107,7 @@ function lackOfRight(world: World, call: ClusterCall, before: ClusterState): str
   const target = `${cluster.name}.${name}`;
   if (!items.some(({ doc }) => doc.target.id === target)) return 'it is none of the victims';
   if (node.isControlPlane) return 'it is of the control plane';
-  return isOwn(world, target, node, acting.order.op) ? undefined : `the Node with UID ${node.uid} is another`;
+  return isOwn(world, target, node, acting) ? undefined : `the Node with UID ${node.uid} is another`;
 }
 
 function hasChanged({ memory: { objects } }: SimCluster, { changed }: ClusterCall, before: ClusterState): boolean {
@@ -106,24 +127,23 @@ function hasChanged({ memory: { objects } }: SimCluster, { changed }: ClusterCal
 }
 
 /** One that came back after its deletion is known by what it says of itself, where it says something. */
-function isOwn(world: World, id: string, node: SimulatedNode, op: string): boolean {
-  const known = uidsOf(world, id);
-  if (known.has(node.uid)) return true;
+function isOwn(world: World, id: string, node: SimulatedNode, { operation, order }: ActingOrder): boolean {
   const doc = world.truth.get(WORKER, idOf(WORKER, id))?.doc;
-  if (doc === undefined) return false;
-  const saysSo = doc.providerId === undefined || doc.providerId === node.providerId;
-  return saysSo && (op === 'confirm-deleted' || doc.nodeUid === undefined);
+  const uid = uidAtStart(world, id, operation);
+  const saysSo = doc?.providerId === undefined || doc.providerId === node.providerId;
+  if (order.op === 'confirm-deleted' || uid === undefined) return saysSo;
+  return uid === node.uid;
 }
 
-/** All that its documents ever had: an order was made by an earlier one. */
-function uidsOf({ ledger }: World, id: string): ReadonlySet<string> {
-  const uids = new Set<string>();
-  for (const { changes } of ledger.entries)
-    for (const change of changes) {
-      const uid = change.kind === WORKER.name && change.id === id ? (change.doc as Worker | null)?.nodeUid : undefined;
-      if (uid !== undefined) uids.add(uid);
-    }
-  return uids;
+/** The Node that the worker had when the operation was accepted: from then on it is about that one. */
+function uidAtStart({ ledger }: World, id: string, operation: string): string | undefined {
+  let uid: string | undefined;
+  for (const { changes } of ledger.entries) {
+    for (const change of changes)
+      if (change.kind === WORKER.name && change.id === id) uid = (change.doc as Worker | null)?.nodeUid;
+    if (changes.some((change) => change.kind === OPERATION.name && change.id === operation)) return uid;
+  }
+  return uid;
 }
 
 export const deletedEmpty: Checker = {

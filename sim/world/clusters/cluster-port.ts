@@ -69,15 +69,17 @@ class ClusterPort implements ClusterApi {
 
   markNode(node: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined> {
     const changed = { call: 'markNode', node: node.name, uid: node.uid, marks } as const;
-    return this.#exchange({ name: `markNode ${node.name}`, changed, onConflict: undefined }, how, (memory) =>
+    return this.#exchange({ name: `markNode ${node.name}`, changed, onConflict: () => undefined }, how, (memory) =>
       memory.markNode(node, marks, ALONE),
     );
   }
 
   deleteNode(node: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
     const changed = { call: 'deleteNode', node: node.name, uid: node.uid } as const;
-    return this.#exchange({ name: `deleteNode ${node.name}`, changed, onConflict: 'gone' as const }, how, (memory) =>
-      memory.deleteNode(node, ALONE),
+    return this.#exchange(
+      { name: `deleteNode ${node.name}`, changed, onConflict: () => 'gone' as const },
+      how,
+      (memory) => memory.deleteNode(node, ALONE),
     );
   }
 
@@ -89,7 +91,7 @@ class ClusterPort implements ClusterApi {
     const { node } = this.#cluster.memory.objects.pods.get(podId(pod.namespace, pod.name)) ?? {};
     const changed = { call: 'evict', node, pod } as const;
     return this.#exchange(
-      { name: `evict ${pod.name}`, changed, onConflict: { kind: 'gone' } as const },
+      { name: `evict ${pod.name}`, changed, onConflict: () => ({ kind: 'gone' }) as const },
       how,
       (memory) => memory.evict(pod, ALONE),
     );
@@ -138,7 +140,7 @@ class ClusterPort implements ClusterApi {
   }
 
   #exchange<T>(
-    call: { readonly name: string; readonly changed?: ClusterCall['changed']; readonly onConflict?: T },
+    call: { readonly name: string; readonly changed?: ClusterCall['changed']; readonly onConflict?: () => T },
     { signal }: CallOptions,
     serve: (memory: SimCluster['memory']) => Promise<T>,
   ): Promise<T> {
@@ -174,7 +176,7 @@ class ClusterPort implements ClusterApi {
 
   /** A status is answered without any effect. What the client of real clusters makes of it is made of it here. */
   #drawError<T>(
-    call: { readonly name: string; readonly onConflict?: T },
+    call: { readonly name: string; readonly onConflict?: () => T },
     serve: (memory: SimCluster['memory']) => Promise<T>,
   ): () => Promise<T> {
     const { rng, errorPercent, memory } = this.#cluster;
@@ -182,7 +184,7 @@ class ClusterPort implements ClusterApi {
     const status = rng.pick([409, 429, 500, 500, 503]);
     this.#world.fault(this.#by.program.name, `${call.name} answered status-${status}`);
     return async () => {
-      if (status === 409 && 'onConflict' in call) return call.onConflict as T;
+      if (status === 409 && call.onConflict !== undefined) return call.onConflict();
       if (status === 429 || status === 503 || status === 409)
         throw new ClusterUnreachable(`the API answers with status ${status}`);
       throw new ClusterRefused(status, 'InternalError', `status ${status}`);
