@@ -14,6 +14,8 @@ const PACKAGES = 'test/packaging/built/**/*.test.ts';
 const IRONIC = 'test/ironic/**/*.test.ts';
 /** By a run of its own after all others, because its control plane runs until the run ends. */
 const KUBERNETES = 'test/kubernetes/**/*.test.ts';
+/** Builds a kubelet, and makes a machine in namespaces: by its own script. */
+const DEEP = 'test/kubernetes-deep/**/*.test.ts';
 /** A whole control plane in one process, in simulated time: as fast as unit tests. */
 const ACCEPTANCE = 'test/acceptance/**/*.test.ts';
 /** Real HTTP with the server in the test's own process, beside nothing but what is of the file. */
@@ -59,7 +61,16 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, HIGH_AVAILABILITY, PACKAGES, IRONIC, KUBERNETES, ACCEPTANCE, IN_PROCESS],
+          exclude: [
+            ...configDefaults.exclude,
+            HIGH_AVAILABILITY,
+            PACKAGES,
+            IRONIC,
+            KUBERNETES,
+            DEEP,
+            ACCEPTANCE,
+            IN_PROCESS,
+          ],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           globalSetup: existsSync(POSTGRES_SETUP) ? [POSTGRES_SETUP] : [],
@@ -90,6 +101,10 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'ironic', include: [IRONIC], testTimeout: 300_000, hookTimeout: 600_000 },
+      },
+      {
+        extends: true,
+        test: { name: 'deep', include: [DEEP], testTimeout: 900_000, hookTimeout: 600_000 },
       },
       {
         extends: true,

@@ -30,6 +30,11 @@ export function ensureKubernetes(stop?: AbortSignal): Promise<KubernetesFound> {
   return ensurePrograms(SERVERS, stop);
 }
 
+/** What a real worker runs: only for the suite that has one. */
+export function ensureWorkerPrograms(stop?: AbortSignal): Promise<KubernetesFound> {
+  return ensurePrograms(['kubeadm', 'kubelet'], stop);
+}
+
 async function ensurePrograms(programs: readonly string[], stop: AbortSignal | undefined): Promise<KubernetesFound> {
   if (process.platform !== 'linux') return { kind: 'missing', reason: 'its servers run only on Linux' };
   const absent = await absentTools();

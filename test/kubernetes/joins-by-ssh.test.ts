@@ -136,6 +136,7 @@ kubernetesSuite('joins over SSH', ({ kubeconfig }) => {
   let shared: Promise<MusterProcess> | undefined;
   const startServer = async (): Promise<MusterProcess> => {
     const server = await MusterProcess.start('--demo', '3');
+    await server.untilHostsJoined();
     await server.mustSend('POST', '/flavors', { name: FLAVOR, vcpus: 1, memoryMiB: 256, diskGiB: 1 });
     return server;
   };

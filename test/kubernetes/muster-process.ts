@@ -56,6 +56,15 @@ export class MusterProcess {
     await waitFor('the lease', async () => /this server decides/.test(this.#running.err()) || undefined);
   }
 
+  /** Of a simulated fleet: instances can be built. */
+  async untilHostsJoined(): Promise<void> {
+    await waitFor('the hosts of the simulated fleet', async () => {
+      const path = '/operations?kind=host-join';
+      const { items } = await this.mustSend<{ items: readonly { state: string }[] }>('GET', path);
+      return (items.length > 0 && items.every(({ state }) => state === 'succeeded')) || undefined;
+    });
+  }
+
   async send(method: 'GET' | 'POST' | 'PATCH', path: string, payload?: object): Promise<MusterAnswer> {
     const token = readFileSync(join(this.#running.data, 'admin-token'), 'utf8').trim();
     const answered = await fetch(`${this.#running.url}/api/v1${path}`, {

@@ -1,6 +1,7 @@
 // The tarball as its users meet it: installed into an empty folder, without the repository around it.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
@@ -54,6 +55,17 @@ describe('the installed tarball', () => {
   test('says-its-version', async () => {
     const version = await run('npx', ['muster', '--version'], { cwd: scratch.root });
     expect(version).toMatchObject({ code: 0, stdout: `${manifest.version}\n` });
+  });
+
+  test('has-the-script-that-is-sent-to-machines, where the program looks for it', async () => {
+    const at = join(scratch.root, 'node_modules/muster');
+    const driver = join(at, 'src/kubernetes/machines/ssh/default-script-driver.js');
+    const print = `const { readDefaultScript } = await import(${JSON.stringify(driver)}); process.stdout.write(readDefaultScript());`;
+    const sent = await run(process.execPath, ['--input-type=module', '--eval', print], { cwd: scratch.root });
+    expect(sent).toMatchObject({
+      code: 0,
+      stdout: await readFile(join(ROOT, 'examples/kubernetes/worker.sh'), 'utf8'),
+    });
   });
 
   test('serves-and-stops-on-sigterm', async () => {
