@@ -4,7 +4,13 @@ import { ELECTION, SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, valueOf, type Fleet, type Reason } from '../../src/fleet/index.ts';
 import { HOST, isOutOfControl, isTombstoned, type Host } from '../../src/hosts/index.ts';
 import { INSTANCE, type Instance } from '../../src/instances/index.ts';
-import { OPEN_ITEMS_BY_HOST, OPEN_ITEMS_BY_TARGET, targetKey, type Item } from '../../src/operations/index.ts';
+import {
+  OPEN_ITEMS_BY_HOST,
+  OPEN_ITEMS_BY_TARGET,
+  OPERATION,
+  targetKey,
+  type Item,
+} from '../../src/operations/index.ts';
 
 /** A reason of an item, and what it names. */
 class Statement {
@@ -69,6 +75,24 @@ function isAnotherItemOpen(one: Statement): boolean {
   return open.some(({ doc }) => doc.operation !== one.item.operation);
 }
 
+/** What is done for the instance itself: a copy elsewhere is destroyed beside it. */
+function openWorkOf(one: Statement): Item[] {
+  const { truth } = one;
+  const open = [...truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, one.fact('instance')))];
+  return open.flatMap(({ doc }) =>
+    truth.get(OPERATION, idOf(OPERATION, doc.operation))?.doc.kind === 'instance-clean' ? [] : [doc],
+  );
+}
+
+/** Something is on its way off the host, whoever asked for it. */
+function isLeftNow(one: Statement): boolean {
+  const host = one.fact('host');
+  return [...one.truth.all(INSTANCE)].some(({ id, doc }) => {
+    const open = [...one.truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+    return open.length > 0 && (doc.host === host || doc.move?.from === host || doc.rebuiltFrom === host);
+  });
+}
+
 function hasAgentWork(one: Statement): boolean {
   const operation = one.fact('operation');
   const open = [...one.truth.find(OPEN_ITEMS_BY_HOST, one.fact('host'))];
@@ -120,6 +144,8 @@ const CLAIMS: Readonly<Record<string, Claim>> = {
   'target-not-bound': (one) => isHome(one, 'from'),
   'binding-left': (one) => isHome(one, 'at'),
   'other-work-ends-first': isAnotherItemOpen,
+  'left-unfinished': (one) => one.instance?.state === one.fact('state') && openWorkOf(one).length === 0,
+  'moves-under-way': isLeftNow,
   'hosts-behind': (one) => one.list('hosts').every((name) => one.host(name)?.connection.state === 'up'),
 };
 

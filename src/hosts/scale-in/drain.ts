@@ -106,14 +106,17 @@ function openItemsOf(fleet: FleetReader, tenants: readonly Tenant[]): StoredItem
   return tenants.flatMap(({ kind, id }) => [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(kind, id))]);
 }
 
-/** What a handover of the host waits for; the recorded reason while it still holds. */
+/** What a handover of the host waits for: that of the recorded reason, while it waits for the same. Another one's may have ended. */
 function handoverWaitReason({ fleet, evacuators, item, host }: DrainContext): Reason | undefined {
   const tenants = selectHandingOver(evacuators).flatMap((one) => one.inventory(fleet, host.id));
-  const reasons = openItemsOf(fleet, tenants).flatMap(({ doc }) =>
-    doc.state === 'waiting' && doc.reason !== undefined ? [doc.reason] : [],
+  const waiting = openItemsOf(fleet, tenants).flatMap(({ doc: { state, reason, target } }) =>
+    state === 'waiting' && reason !== undefined ? [{ reason, tenant: target.id }] : [],
   );
   const recorded = item.doc.reason;
-  return reasons.some(({ code }) => code === recorded?.code) ? recorded : reasons[0];
+  const named = new Set(Object.values(recorded ?? {}));
+  const same = waiting.filter(({ reason }) => reason.code === recorded?.code);
+  const kept = same.find(({ reason }) => isSameReason(reason, recorded));
+  return (kept ?? same.find(({ tenant }) => named.has(tenant)) ?? waiting[0])?.reason;
 }
 
 interface StartedEvacuations {
