@@ -18,7 +18,7 @@ export function listTasks(fleet: FleetReader, kinds: Kinds, name: string): Liste
   const manager = fleet.get(MANAGER, idOf(MANAGER, name));
   const tasks: ListedTask[] = [];
   if (manager === undefined) return tasks;
-  // While nobody else may, one that drains goes on.
+  // One that drains continues while no other manager is there.
   const beginsUntil = hasTaker(fleet) ? lastBegin(manager) : Infinity;
   for (const id of fleet.projection(MANAGER_TASKS).itemsOf(name)) {
     if (tasks.length === TASKS_MAX) break;

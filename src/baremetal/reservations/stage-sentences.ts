@@ -107,10 +107,10 @@ export function noMatch(
   const nth = stages.findIndex(({ left }) => left === 0);
   const sentence = stageSentences(stages, demand)[nth] ?? 'None was left.';
   const stage = stages[nth]?.stage ?? 'race';
-  const show =
+  const where =
     demand.isKept === false
-      ? 'see what was left after each stage in this answer: the project has as many failed reservations as are kept'
-      : `see what was left after each stage with "muster baremetal reservations show ${instance}"`;
-  const message = `No node for instance "${instance}": ${sentence} Request less, or ${show}.`;
+      ? 'in this answer: the project has as many failed reservations as are kept'
+      : `with "muster baremetal reservations show ${instance}"`;
+  const message = `No node for instance "${instance}": ${sentence} Request less, or see what was left after each stage ${where}.`;
   return { kind: 'conflict', code: 'no-match', message, facts: { instance, stage, stages } };
 }
