@@ -11,7 +11,8 @@ interface PlaceLimits {
 }
 
 interface PlaceRefusal {
-  readonly code: string;
+  /** Its code. */
+  readonly problem: string;
   /** What the token has waiting, as in "reads of the journal". */
   readonly what: string;
 }
@@ -37,7 +38,7 @@ export class CallerPlaces {
   refuseOverload(caller: Caller): void {
     const { waitingPerToken } = this.#limits;
     if (this.#waiting.sizeOf(callerKey(caller)) < waitingPerToken) return;
-    const { code, what } = this.#refusal;
+    const { problem: code, what } = this.#refusal;
     throw new HttpProblem({
       status: 429,
       code,

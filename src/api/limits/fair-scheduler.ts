@@ -43,7 +43,7 @@ export class FairScheduler {
         reservedForAdmins: limits.readsReservedForAdmins,
         waitingPerToken: limits.readsWaitingPerToken,
       },
-      { code: 'too-many-reads', what: 'reads of the journal' },
+      { problem: 'too-many-reads', what: 'reads of the journal' },
     );
     this.#looks = new CallerPlaces(
       {
@@ -52,7 +52,7 @@ export class FairScheduler {
         reservedForAdmins: limits.looksReservedForAdmins,
         waitingPerToken: limits.looksWaitingPerToken,
       },
-      { code: 'too-many-looks', what: 'requests that look at another system' },
+      { problem: 'too-many-looks', what: 'requests that look at another system' },
     );
   }
 
