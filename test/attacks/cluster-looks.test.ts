@@ -1,5 +1,5 @@
-// Requests that look at a Kubernetes cluster: one that does not answer, or that is asked too much, holds up nobody else, and whoever waited for it is authorised when it
-// has answered.
+// Requests that look at a Kubernetes cluster: one that does not answer, or that is asked too much, holds up no other caller, and each caller that waited for it is authorised
+// once it has answered.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { mkdtemp, rm } from 'node:fs/promises';

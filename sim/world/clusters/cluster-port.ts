@@ -1,5 +1,5 @@
 // A cluster as one incarnation of a server reaches it: every call takes a path that delays and loses, or is answered by a status. What was sent and not answered has
-// arrived, or never does: a request that comes long after its connection was given up is not played.
+// arrived, or never does: a request that comes long after its connection was closed is not played.
 import {
   ClusterRefused,
   ClusterUnreachable,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { CallFault } from '../cluster-api/simulated/memory-cluster.ts';
 import { WorkersWorld } from '../workers-fixture.ts';
 
-/** Whether the deletion has effect or not, nothing is heard of it. */
+/** Whether the deletion has effect or not, no answer arrives. */
 async function cancelDuringDeletion(fault: CallFault): Promise<WorkersWorld> {
   const world = await WorkersWorld.of(['a', 'b']);
   world.cluster.fault = (call) => (call === 'deleteNode' ? fault : undefined);
