@@ -30,6 +30,6 @@ export const FIXED_GRAY_SEEDS: Seeds = { first: 1, last: 20, also: [888491782] }
 /** Of the world with bare metal. */
 export const FIXED_BAREMETAL_SEEDS: Seeds = { first: 1, last: 40, also: [17400169, 49] };
 /** Of the world with Kubernetes. */
-export const FIXED_KUBERNETES_SEEDS: Seeds = { first: 1, last: 23 };
+export const FIXED_KUBERNETES_SEEDS: Seeds = { first: 1, last: 30 };
 export const PORT_CALLS_MIN = 2000;
 export const FAULTS_MIN = 20;

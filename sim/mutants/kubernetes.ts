@@ -165,6 +165,7 @@ export const movesUndrained: Mutant = {
 
 export const actsAfterAbort: Mutant = {
   name: 'acts-after-abort',
+  likely: 30,
   bug: 'the driver of nodes goes on when it is to stop: the operation was cancelled, its deadline has passed, or the lease is lost',
   scenario: KUBERNETES,
   caughtBy: [actsForRunning.name],

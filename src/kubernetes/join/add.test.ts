@@ -125,6 +125,23 @@ describe('adding workers', () => {
     expect(world.violations).toEqual([]);
   });
 
+  test('kubernetes-23: a-token-whose-creation-was-not-answered-is-revoked, and once more when a late request may have arrived', async () => {
+    const world = await WorkersWorld.joinable();
+    world.cluster.fault = (call) => (call === 'createBootstrapToken' ? 'reply-lost' : undefined);
+    const { operation } = await world.add({ count: 2 });
+    for (let nth = 0; nth < 60 && tokens(world) === 0; nth += 1) await world.tick();
+    expect(world.cluster.objects.tokens.list()).toHaveLength(1);
+    await world.cancel(operation);
+    await world.ticks(20);
+    expect(world.cluster.objects.tokens.list()).toEqual([]);
+    expect(world.joinDoc(operation)?.token).toMatchObject({ state: 'revoking' });
+    const before = revokes(world).length;
+    await world.ticks(60);
+    expect(revokes(world).length).toBeGreaterThan(before);
+    expect(world.joinDoc(operation)?.token).toMatchObject({ state: 'revoked' });
+    expect(world.violations).toEqual([]);
+  });
+
   test('kubernetes-23: a-token-that-would-expire-before-the-join-ends-is-made-again', async () => {
     const world = await WorkersWorld.joinable();
     world.cluster.fault = (call) => (call === 'heartbeatNode' ? 'unreachable' : undefined);

@@ -14,8 +14,11 @@ const KEPT_MS = 30 * 24 * 3600 * 1000;
 /** A bootstrap token lasts so long from when it is made. */
 export const TOKEN_LIFETIME_MS = 3600 * 1000;
 
-/** `made`: the cluster has it, until it expires. `revoking`: it is not to be used any more, and may be there still. */
-const TOKEN_STATES = ['unmade', 'made', 'revoking', 'revoked'] as const;
+/**
+ * `making`: it was requested, and the cluster may have it. `made`: the cluster has it, until it expires. `revoking`: it is not to be used any more, and may be
+ * there still.
+ */
+const TOKEN_STATES = ['unmade', 'making', 'made', 'revoking', 'revoked'] as const;
 
 const TOKEN = Type.Object(
   {
@@ -24,6 +27,8 @@ const TOKEN = Type.Object(
     secret: SEALED,
     state: Type.Enum(TOKEN_STATES),
     expiresAtMs: Type.Optional(Type.Integer()),
+    /** Until then a request for it that was not answered may still arrive at the cluster: it is revoked again. */
+    mayArriveUntilMs: Type.Optional(Type.Integer()),
   },
   CLOSED,
 );
@@ -77,7 +82,7 @@ export type StoredJoin = Stored<'worker-join', WorkerJoin>;
 
 /** Whether the cluster may have its token. */
 function isTokenOpen({ token }: WorkerJoin): boolean {
-  return token.state === 'made' || token.state === 'revoking';
+  return token.state === 'making' || token.state === 'made' || token.state === 'revoking';
 }
 
 const OPEN = 'open';

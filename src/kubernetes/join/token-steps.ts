@@ -12,7 +12,7 @@ import {
 import { readJoinResult, type JoinOrder } from './join-order.ts';
 import { joinByMs, makesToken, waitOrFail, whenDue, type Joining } from './joining.ts';
 import { actOnMachine } from './machine-steps.ts';
-import { TOKEN_LIFETIME_MS, WORKER_JOIN } from './model.ts';
+import { TOKEN_LIFETIME_MS, WORKER_JOIN, type WorkerJoin } from './model.ts';
 
 const AWAY_RETRY_MS = 2000;
 /** A join that takes the whole lifetime of a token can use a new one alone. */
@@ -23,7 +23,18 @@ export function planToken(joining: Joining): readonly PlannedStep[] {
   if (isTokenGood(joining)) return [record(item, { state: 'running', step: 'contact' })];
   const isRevoked = joining.join.doc.token.state === 'revoking';
   if (isRevoked || !makesToken(fleet, item)) return [wait(item, { code: 'token-awaited', worker: worker.id })];
-  return whenDue(joining, () => actOnMachine(item, composeOrder(joining)));
+  return whenDue(joining, () =>
+    isRequested(joining) ? actOnMachine(item, composeOrder(joining)) : noteRequest(joining),
+  );
+}
+
+function isRequested({ join }: Joining): boolean {
+  return join.doc.token.state === 'making';
+}
+
+/** That the cluster may have it is committed before it is requested: whatever ends the operation before the answer, it is revoked. */
+function noteRequest(joining: Joining): RecordStep {
+  return record(joining.item, { state: 'running', step: 'token' }, changeToken(joining, { state: 'making' }));
 }
 
 function isTokenGood(joining: Joining): boolean {
@@ -38,13 +49,17 @@ function composeOrder({ worker, join, nowMs }: Joining): JoinOrder {
 }
 
 export function observeToken(joining: Joining, outcome: ActionOutcome): RecordStep {
-  const { item, join, nowMs, by } = joining;
+  const { item, nowMs } = joining;
   const result = readJoinResult(outcome);
   if (result.kind === 'trouble' && result.trouble === 'refused') return fail(item, result.reason);
   if (result.kind === 'trouble') return waitOrFail(joining, result.reason, nowMs + AWAY_RETRY_MS);
   if (result.kind !== 'token-created') throw new Error(`a token was to be made, and the answer is ${result.kind}`);
-  const token = { ...join.doc.token, state: 'made' as const, expiresAtMs: result.expiresAtMs };
-  const changes = [put(WORKER_JOIN, join.id, { ...join.doc, token, changedBy: by, changedAtMs: nowMs })];
-  const expects = [expectUnchanged(WORKER_JOIN, join)];
-  return record(item, { state: 'running', step: 'contact' }, { changes, expects });
+  const made = changeToken(joining, { state: 'made', expiresAtMs: result.expiresAtMs });
+  return record(item, { state: 'running', step: 'contact' }, made);
+}
+
+function changeToken({ join, nowMs, by }: Joining, facts: Partial<WorkerJoin['token']>) {
+  const { mayArriveUntilMs: _, ...token } = join.doc.token;
+  const doc = { ...join.doc, token: { ...token, ...facts }, changedBy: by, changedAtMs: nowMs };
+  return { changes: [put(WORKER_JOIN, join.id, doc)], expects: [expectUnchanged(WORKER_JOIN, join)] };
 }

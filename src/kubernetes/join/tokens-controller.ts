@@ -24,6 +24,8 @@ export interface TokensOptions {
 
 const BY = 'join-tokens';
 const RETRY_MS = 5000;
+/** Longer than a request that was given up takes to arrive. */
+const LATE_REQUEST_MS = 60_000;
 /** Only a bound: a commit ends the sleep before. */
 const IDLE_MS = 60_000;
 
@@ -59,12 +61,12 @@ export class TokensController {
   async #revoke({ id, doc }: StoredJoin): Promise<void> {
     const { log, apis } = this.#options;
     try {
-      await this.#commit(id, 'made', 'revoking');
+      await this.#beginRevocation(id);
       const api = apis.apiOf(doc.cluster);
       // A cluster that was forgotten keeps it until it expires.
       if (api !== undefined && 'reason' in api) return;
       await api?.revokeBootstrapToken(doc.token.id, { signal: new AbortController().signal });
-      await this.#commit(id, 'revoking', 'revoked');
+      await this.#finishRevocation(id);
     } catch (error) {
       if (isJournalAway(error)) return;
       if (!(error instanceof ClusterUnreachable) && !(error instanceof ClusterRefused)) throw error;
@@ -72,19 +74,32 @@ export class TokensController {
     }
   }
 
+  async #beginRevocation(id: StoredJoin['id']): Promise<void> {
+    await this.#commit(id, ({ expiresAtMs: _, ...token }, nowMs) => {
+      if (token.state === 'revoking') return undefined;
+      const isUncertain = token.state === 'making';
+      return { ...token, state: 'revoking', ...(isUncertain && { mayArriveUntilMs: nowMs + LATE_REQUEST_MS }) };
+    });
+  }
+
+  /** Not while a request for it may still arrive: it is revoked again then. */
+  async #finishRevocation(id: StoredJoin['id']): Promise<void> {
+    await this.#commit(id, ({ mayArriveUntilMs = 0, ...token }, nowMs) =>
+      token.state === 'revoking' && nowMs >= mayArriveUntilMs ? { ...token, state: 'revoked' } : undefined,
+    );
+  }
+
   async #commit(
     id: StoredJoin['id'],
-    from: WorkerJoin['token']['state'],
-    to: WorkerJoin['token']['state'],
+    change: (token: WorkerJoin['token'], nowMs: number) => WorkerJoin['token'] | undefined,
   ): Promise<void> {
     const { journal, clock } = this.#options;
     const nowMs = clock.nowMs();
     const decide = (fleet: FleetReader): Decision<null> => {
       const join = joinsToRevoke(fleet).find((one) => one.id === id);
-      if (join?.doc.token.state !== from) return accept([], null);
-      const { expiresAtMs: _, ...token } = join.doc.token;
-      const doc = { ...join.doc, token: { ...token, state: to }, changedBy: BY, changedAtMs: nowMs };
-      return accept([put(WORKER_JOIN, id, doc)], null);
+      const token = join === undefined ? undefined : change(join.doc.token, nowMs);
+      if (join === undefined || token === undefined) return accept([], null);
+      return accept([put(WORKER_JOIN, id, { ...join.doc, token, changedBy: BY, changedAtMs: nowMs })], null);
     };
     await journal.submit({ by: BY, decide });
   }
