@@ -5,6 +5,7 @@ import {
   CLOCK_MARKS,
   EXPECTED_MARKS,
   INSTANCE_MARKS,
+  KUBERNETES_MARKS,
   MARKS_ELSEWHERE,
   SCALE_IN_MARKS,
 } from './marks.ts';
@@ -24,7 +25,7 @@ it('every guard was hit by some seed', () => {
 });
 
 it('every guard in the source is expected, or tested elsewhere', () => {
-  const worlds = [EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS, CLOCK_MARKS, BAREMETAL_MARKS];
+  const worlds = [EXPECTED_MARKS, INSTANCE_MARKS, SCALE_IN_MARKS, CLOCK_MARKS, BAREMETAL_MARKS, KUBERNETES_MARKS];
   const known = [...worlds.flat(), ...Object.keys(MARKS_ELSEWHERE)];
   const unknown = marksInSource().filter((name) => !known.some((one) => one === name || matches(name, one)));
   expect(unknown).toEqual([]);

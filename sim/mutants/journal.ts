@@ -22,7 +22,7 @@ class HastyJournal extends Journal {
 export const answersBeforeDurable: Mutant = {
   name: 'answers-before-durable',
   // In others a controller that is woken by its own early answer spins first.
-  likely: 2,
+  likely: 1,
   bug: 'the journal answers when it has decided, not when the group is durable',
   caughtBy: [acknowledged.name],
   plant: (parts) => ({ ...parts, journal: (options) => new HastyJournal(options) }),

@@ -217,7 +217,7 @@ export const targetNotVerified: Mutant = {
   name: 'target-not-verified',
   bug: 'whether the new host still can take a service is not looked at again, neither before nor in the commit that switches to it',
   scenario: SCALE_IN,
-  likely: 12,
+  likely: 5,
   // A removed target is waited for without end where no other one is chosen.
   caughtBy: [designatedToEligible.name, NOT_TO_LEAVING, makeBeforeBreak.name, AT_REST, STANDBY_ELSEWHERE],
   plant: (parts) =>

@@ -2,6 +2,7 @@
 // hypervisor, which outlives the agent.
 import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Clock } from '../../../journal/index.ts';
+import { abortWith } from '../../../link/index.ts';
 import {
   CUT_SHORT,
   failCancelled,
@@ -90,19 +91,20 @@ export class SimulatedRuntime implements InstanceRuntime {
 
   async migrate(order: MigrateOrder, call: RuntimeCall): Promise<RuntimeResult> {
     const { id, target, move, handover } = order;
-    const cancelled = new AbortController();
-    this.#migrating.set(id, cancelled);
-    const signal = AbortSignal.any([call.signal, cancelled.signal]);
+    const ended = new AbortController();
+    const unlink = abortWith(ended, call.signal);
+    this.#migrating.set(id, ended);
     const time = { task: 'migrate' as const, instance: id, kind: move, ...this.#sizeOf(id) };
     // Whoever cancels it at once comes before it is handed over.
     await Promise.resolve();
-    const result = await this.#effect(time, { ...call, signal }, async () => {
+    const result = await this.#effect(time, { ...call, signal: ended.signal }, async () => {
       const found = this.instance(id);
       if (found?.state === 'sent') return failSent(found);
       if (found?.state !== 'running') return failNotHere(id);
       if (await this.#hypervisor.transferTo(id, target, handover)) return RUNTIME_DONE;
       return runtimeFailed('migration-failed', `host ${target} does not expect instance ${id}`);
     });
+    unlink();
     this.#migrating.delete(id);
     return result === CUT_SHORT && !call.signal.aborted ? failCancelled(id) : result;
   }
