@@ -60,7 +60,7 @@ function drainRandomHost(world: World): string | undefined {
 }
 
 function drain(world: World, host: string): void {
-  submitAs(world, 'incident-drain', ({ by }) => (fleet, _life, nowMs) => {
+  submitAs(world, 'incident-drain', ({ by }) => (fleet, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 4 * 3600_000 };
     return startScaleIn(fleet, evacuatorsOf(PROGRAM), { hosts: [host], drain: true, ...how });
   });
@@ -120,7 +120,7 @@ function pairIn({ truth, rng }: World): Pair | undefined {
 }
 
 function moveTo(world: World, id: string, host: string): void {
-  submitAs(world, 'incident-move', ({ by }) => (fleet, _life, nowMs) => {
+  submitAs(world, 'incident-move', ({ by }) => (fleet, nowMs) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 600_000 };
     return moveService(fleet, { id, host, ...how });
   });
@@ -183,7 +183,7 @@ function recover(world: World, host: string): void {
     world,
     'incident-recover',
     ({ by }) =>
-      (fleet, _life, nowMs) =>
+      (fleet, nowMs) =>
         recoverHosts(fleet, { hosts: [host], failBack: false, operation: idOf(OPERATION, `op-${by}`), by, nowMs }),
   );
 }
@@ -225,7 +225,7 @@ function requestInstanceOn(world: World, host: string): void {
   const here = [...world.truth.all(INSTANCE)].filter(({ doc }) => doc.host === host && doc.state === 'active');
   if (here.length > 0) {
     const { id } = world.rng.pick(here);
-    submitAs(world, 'incident-delete', ({ by }) => (fleet, _life, nowMs) => {
+    submitAs(world, 'incident-delete', ({ by }) => (fleet, nowMs) => {
       const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
       return deleteInstances(fleet, { ids: [id], ...how });
     });

@@ -53,7 +53,7 @@ interface NoPlaceRebuild {
 async function rebuildWithoutPlace(world: World, { id, host, others, forMs, tag: by }: NoPlaceRebuild): Promise<void> {
   const operator = world.newOperator(by);
   await operator.ask(
-    plain(by, (fleet, _life, nowMs) => {
+    plain(by, (fleet, nowMs) => {
       const operation = idOf(OPERATION, `op-${by}`);
       const rebuild = { ids: [id], operation, by, nowMs, deadlineMs: 400_000 };
       const at = { reason: by, by, nowMs };
@@ -74,7 +74,7 @@ async function rebuildWithoutPlace(world: World, { id, host, others, forMs, tag:
   await operator.pause(forMs);
   const mended = `${by}-mended`;
   await operator.ask(
-    plain(mended, (fleet, _life, nowMs) => {
+    plain(mended, (fleet, nowMs) => {
       const steps = [
         ...others.map(
           (other): Step =>

@@ -37,11 +37,11 @@ export class Admin {
     for (const name of SITES) {
       const tag = this.tag(`site-${name}`);
       const there = (fleet: FleetReader): boolean => fleet.get(SITE, idOf(SITE, name)) !== undefined;
-      await this.insist(once(tag, there, (fleet, _life, nowMs) => createSite(fleet, { name, by: tag, nowMs })));
+      await this.insist(once(tag, there, (fleet, nowMs) => createSite(fleet, { name, by: tag, nowMs })));
     }
     const tag = this.tag('liveness');
     const change = (nowMs: number) => put(SETTING, LIVENESS.name, { value: QUICK, changedBy: tag, changedAtMs: nowMs });
-    await this.insist(once(tag, isQuick, (_fleet, _life, nowMs) => accept([change(nowMs)], null)));
+    await this.insist(once(tag, isQuick, (_fleet, nowMs) => accept([change(nowMs)], null)));
   }
 
   /** Retries until it is done: without it the rest makes no sense. */
@@ -54,7 +54,7 @@ export class Admin {
     const tag = this.tag('join');
     const operation = idOf(OPERATION, `op-${tag}`);
     const started = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
-    const join = once(tag, started, (fleet, _life, nowMs) =>
+    const join = once(tag, started, (fleet, nowMs) =>
       joinHosts(fleet, { hosts, operation, deadlineMs, by: tag, nowMs }),
     );
     return (await this.operator.ask(join))?.kind === 'accepted' ? operation : undefined;
@@ -69,7 +69,7 @@ export class Admin {
     const token = { name: tag, role: 'join' as const, host: machine.name, hash: sha256(secret), createdBy: tag };
     const outcome = await this.#world
       .newOperator(`installer-${machine.name}`)
-      .ask(once(tag, made, (fleet, _life, nowMs) => createToken(fleet, { id, ...token, createdAtMs: nowMs })));
+      .ask(once(tag, made, (fleet, nowMs) => createToken(fleet, { id, ...token, createdAtMs: nowMs })));
     if (outcome?.kind === 'accepted') machine.joinToken = secret;
   }
 }

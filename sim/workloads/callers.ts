@@ -63,7 +63,7 @@ class TokenHolder {
     const isMade = (fleet: FleetReader): boolean => fleet.get(TOKEN, id) !== undefined;
     const token = { id, name: tag, role, hash: sha256(id), createdBy: tag };
     await this.#operator.ask(
-      once(tag, isMade, (fleet, _life, nowMs) =>
+      once(tag, isMade, (fleet, nowMs) =>
         createToken(fleet, { ...token, createdAtMs: nowMs, ...(expires && { expiresAtMs: nowMs + lifeMs }) }),
       ),
     );
@@ -75,7 +75,7 @@ class TokenHolder {
     if (id === undefined) return;
     const tag = `revoke-${id}`;
     const isDone = (fleet: FleetReader): boolean => fleet.get(TOKEN, id)?.doc.revoked !== undefined;
-    await this.#operator.ask(once(tag, isDone, (fleet, _life, nowMs) => revokeToken(fleet, { id, by: tag, nowMs })));
+    await this.#operator.ask(once(tag, isDone, (fleet, nowMs) => revokeToken(fleet, { id, by: tag, nowMs })));
   }
 }
 

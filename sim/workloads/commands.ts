@@ -9,7 +9,7 @@ const HOUR_MS = 3600 * 1000;
 /** Longer than any run. */
 const KEPT_HOURS = 24;
 
-export type Decide = (fleet: FleetReader, life: Incarnation, nowMs: number) => Decision<unknown>;
+export type Decide = (fleet: FleetReader, nowMs: number, life: Incarnation) => Decision<unknown>;
 
 /** A command that may arrive twice: it finds what it made and changes nothing. */
 export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decide: Decide): Command<unknown> {
@@ -18,7 +18,7 @@ export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decid
     once: true,
     request: (life) => {
       const nowMs = life.clock.nowMs();
-      return { by: tag, decide: (fleet) => (isDone(fleet) ? accept([], null) : decide(fleet, life, nowMs)) };
+      return { by: tag, decide: (fleet) => (isDone(fleet) ? accept([], null) : decide(fleet, nowMs, life)) };
     },
   };
 }
@@ -27,8 +27,8 @@ export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decid
 export function onceByKey(tag: string, decide: Decide): Command<unknown> {
   const key = idOf(IDEMPOTENCY, `key-${tag}`);
   const isKept = (fleet: FleetReader): boolean => fleet.get(IDEMPOTENCY, key) !== undefined;
-  return once(tag, isKept, (fleet, life, nowMs) => {
-    const decision = decide(fleet, life, nowMs);
+  return once(tag, isKept, (fleet, nowMs, life) => {
+    const decision = decide(fleet, nowMs, life);
     if (decision.kind === 'refuse') return decision;
     const kept = { of: tag, status: 201, untilHour: Math.ceil(nowMs / HOUR_MS) + KEPT_HOURS };
     return accept([...decision.changes, put(IDEMPOTENCY, key, kept)], decision.answer);
@@ -42,7 +42,7 @@ export function plain(tag: string, decide: Decide): Command<unknown> {
     once: false,
     request: (life) => {
       const nowMs = life.clock.nowMs();
-      return { by: tag, decide: (fleet) => decide(fleet, life, nowMs) };
+      return { by: tag, decide: (fleet) => decide(fleet, nowMs, life) };
     },
   };
 }

@@ -26,7 +26,7 @@ async function write(world: World, operator: Operator): Promise<void> {
     const lifeMs = world.rng.pick([1000, 20_000, 60_000, 7 * 24 * 3600 * 1000]);
     // A repetition is not recognised: the first may have been forgotten by then.
     const note = (nowMs: number) => put(NOTE, id, { untilMs: nowMs + lifeMs });
-    await operator.ask(plain(tag, (_fleet, _life, nowMs) => accept([note(nowMs)], null)));
+    await operator.ask(plain(tag, (_fleet, nowMs) => accept([note(nowMs)], null)));
     await operator.pause(world.rng.between(200, 3000));
   }
 }

@@ -74,20 +74,20 @@ class HostsPlay {
     const kinds = this.#kinds;
     switch (which) {
       case 0:
-        return (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
+        return (fleet, nowMs) => forceDownHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
       case 1:
-        return (fleet, _life, nowMs) => clearForceDown(fleet, { id, by: tag, nowMs });
+        return (fleet, nowMs) => clearForceDown(fleet, { id, by: tag, nowMs });
       case 2:
-        return (fleet, _life, nowMs) => cancelOperation(fleet, { id: operation, kinds, nowMs });
+        return (fleet, nowMs) => cancelOperation(fleet, { id: operation, kinds, nowMs });
       case 3:
-        return (fleet, _life, nowMs) => retryOperation(fleet, { id: operation, kinds, nowMs });
+        return (fleet, nowMs) => retryOperation(fleet, { id: operation, kinds, nowMs });
       case 4:
       case 5:
       case 6:
       case 7:
-        return (fleet, _life, nowMs) => enableHost(fleet, { id, by: tag, nowMs });
+        return (fleet, nowMs) => enableHost(fleet, { id, by: tag, nowMs });
       default:
-        return (fleet, _life, nowMs) => disableHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
+        return (fleet, nowMs) => disableHost(fleet, { id, reason: `whim ${tag}`, by: tag, nowMs });
     }
   }
 }

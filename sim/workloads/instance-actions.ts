@@ -111,12 +111,12 @@ export class InstanceActions {
   /** A long operation. It is started once, however often it is requested. */
   #longCommand(
     by: string,
-    decide: (fleet: FleetReader, command: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
+    decide: (fleet: FleetReader, command: LongCommand, life: Parameters<Decide>[2]) => ReturnType<Decide>,
   ) {
     const operation = idOf(OPERATION, `op-${by}`);
     const deadlineMs = this.#rng.pick(DEADLINES_MS);
     const isStarted = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
-    return once(by, isStarted, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
+    return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
   }
 
   #create(by: string): Command<unknown> {
@@ -212,7 +212,7 @@ export class InstanceActions {
     const from = dead.length > 0 && rng.chance(0.7) ? dead : hosts;
     if (from.length === 0) return undefined;
     const { id } = rng.pick(from);
-    return plain(by, (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
+    return plain(by, (fleet, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
   }
 
   #rebuild(by: string): Command<unknown> | undefined {
@@ -229,25 +229,25 @@ export class InstanceActions {
     const hosts = [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { id } = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
   #remap(by: string): Command<unknown> {
     const { name: id } = this.#rng.pick(this.#setup.hosts);
     const edit = { physicalNetworks: drawPhysicalNetworks(this.#rng) };
-    return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
   #maintain(by: string): Command<unknown> {
     const { name: id } = this.#rng.pick(this.#setup.hosts);
     return this.#rng.chance(0.2)
-      ? plain(by, (fleet, _life, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
-      : plain(by, (fleet, _life, nowMs) => enableHost(fleet, { id, by, nowMs }));
+      ? plain(by, (fleet, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
+      : plain(by, (fleet, nowMs) => enableHost(fleet, { id, by, nowMs }));
   }
 
   #evacuate(by: string): Command<unknown> {
     const { name: host } = this.#rng.pick(this.#setup.hosts);
-    return plain(by, (fleet, _life, nowMs) => {
+    return plain(by, (fleet, nowMs) => {
       const leaver = { host, tenants: INSTANCE_EVACUATOR.inventory(fleet, host) };
       const planned = planEvacuation(fleet, INSTANCE_EVACUATOR, [leaver], { nowMs });
       const going = planned.filter(({ evacuation }) => evacuation.kind !== 'wait');
@@ -260,14 +260,14 @@ export class InstanceActions {
   #cancel(by: string): Command<unknown> | undefined {
     return this.#withOperation(
       ({ state }) => state === 'running',
-      (id) => plain(by, (fleet, _life, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs })),
+      (id) => plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs })),
     );
   }
 
   #retry(by: string): Command<unknown> | undefined {
     return this.#withOperation(
       ({ state }) => state === 'failed',
-      (id) => plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs })),
+      (id) => plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs })),
     );
   }
 
@@ -284,7 +284,7 @@ export class InstanceActions {
     const network = rng.pick(this.#setup.networks);
     const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
     const request = { id: `user-${by}`, network: network.name, ...(fixed !== undefined && { fixedIps: fixed }) };
-    return onceByKey(by, (fleet, _life, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
+    return onceByKey(by, (fleet, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
   }
 
   #dropPort(by: string): Command<unknown> | undefined {
@@ -292,14 +292,14 @@ export class InstanceActions {
     if (ports.length === 0) return undefined;
     const { id } = this.#rng.pick(ports);
     const operation = idOf(OPERATION, `op-${by}`);
-    return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
+    return plain(by, (fleet, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
   }
 
   /** Grows and shrinks at its end, where addresses were requested by name. */
   #resizePool(by: string): Command<unknown> {
     const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#setup.networks).subnets);
     const edit = { pools: [{ first, last: this.#rng.chance(0.5) ? first : last }] };
-    return plain(by, (fleet, _life, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
   }
 
   #some(ids: readonly string[]): string[] | undefined {

@@ -31,7 +31,7 @@ export async function deleteEverything(world: World): Promise<void> {
 function portDeletion(id: string): Command<unknown> {
   const by = `sweep-port-${id}`;
   const operation = idOf(OPERATION, `op-${by}`);
-  return plain(by, (fleet, _life, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
+  return plain(by, (fleet, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
 }
 
 /** A deletion that is stuck, because its deadline passed, is continued. */
@@ -40,9 +40,7 @@ function deletion({ truth, composition }: World, id: string, by: string): Comman
   if (instance === undefined) return undefined;
   if (instance.doc.state !== 'deleting') {
     const operation = idOf(OPERATION, `op-${by}`);
-    return plain(by, (fleet, _life, nowMs) =>
-      deleteInstances(fleet, { ids: [id], operation, by, nowMs, deadlineMs: DAY_MS }),
-    );
+    return plain(by, (fleet, nowMs) => deleteInstances(fleet, { ids: [id], operation, by, nowMs, deadlineMs: DAY_MS }));
   }
   const stuck = [...truth.all(OPERATION)].find(
     ({ id: operation, doc }) =>
@@ -52,7 +50,7 @@ function deletion({ truth, composition }: World, id: string, by: string): Comman
   );
   if (stuck === undefined) return undefined;
   const kinds = composition.operationKinds;
-  return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
+  return plain(by, (fleet, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
 }
 
 export function leftoverInstances(world: World): string[] {

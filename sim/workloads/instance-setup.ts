@@ -141,7 +141,7 @@ export class InstanceSetup {
     decide: (fleet: FleetReader, by: string, nowMs: number) => ReturnType<Parameters<typeof once>[2]>,
   ): Promise<void> {
     const tag = this.admin.tag(what);
-    await this.admin.insist(once(tag, there, (fleet, _life, nowMs) => decide(fleet, tag, nowMs)));
+    await this.admin.insist(once(tag, there, (fleet, nowMs) => decide(fleet, tag, nowMs)));
   }
 }
 

@@ -97,7 +97,7 @@ export class ScaleInActions {
       : undefined;
     const plan = shown !== undefined && 'planHash' in shown ? { plan: { plan: shown.planHash, hash: sha256 } } : {};
     const how = { hosts, drain: rng.chance(0.8), ...plan, ...this.#begin(by), deadlineMs };
-    return plain(by, (fleet, _life, nowMs) => startScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => startScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
   }
 
   #end(by: string): MaybeCommand {
@@ -107,14 +107,14 @@ export class ScaleInActions {
     if (hosts.length === 0) return undefined;
     const force = rng.chance(0.12) ? { force: { reason: by } } : {};
     const how = { hosts, disconnect: rng.chance(0.7), ...force, ...this.#begin(by) };
-    return plain(by, (fleet, _life, nowMs) => endScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => endScaleIn(fleet, EVACUATORS, { ...how, nowMs }));
   }
 
   #recover(by: string): MaybeCommand {
     const hosts = this.#batch(({ leaving }) => leaving !== undefined);
     if (hosts.length === 0) return undefined;
     const how = { hosts, failBack: this.#rng.chance(0.4), ...this.#begin(by) };
-    return plain(by, (fleet, _life, nowMs) => recoverHosts(fleet, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => recoverHosts(fleet, { ...how, nowMs }));
   }
 
   /** Mostly for a leaving host that seems dead; the operator who fences it may be wrong. */
@@ -124,21 +124,21 @@ export class ScaleInActions {
     const from = [leaving, dead, this.#hosts(({ state }) => state === 'draining')].find((some) => some.length > 0);
     if (from === undefined) return undefined;
     const { name: id } = this.#rng.pick(from);
-    return plain(by, (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
+    return plain(by, (fleet, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
   }
 
   #clearForceDown(by: string): MaybeCommand {
     const hosts = this.#hosts(({ forcedDown }) => forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { name: id } = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
   #reAdmit(by: string): MaybeCommand {
     const hosts = this.#hosts(({ quarantined }) => quarantined !== undefined);
     if (hosts.length === 0) return undefined;
     const { name: id } = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
+    return plain(by, (fleet, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }
 
   #budgets(by: string): MaybeCommand {
@@ -159,7 +159,7 @@ export class ScaleInActions {
       { physicalNetworks: rng.chance(0.7) ? ['p1'] : [] },
       { baseWeight: rng.between(-1, 2) },
     ]);
-    return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
   /** A host moves to another zone: mostly one that is unreachable, or leaving. */
@@ -171,19 +171,19 @@ export class ScaleInActions {
     if (from.length === 0) return undefined;
     const { name: id } = rng.pick(from);
     const edit = { transportZone: rng.pick([null, ...ZONES]) };
-    return plain(by, (fleet, _life, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
   #cancel(by: string): MaybeCommand {
     const id = this.#operation('running');
     if (id === undefined) return undefined;
-    return plain(by, (fleet, _life, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs }));
+    return plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs }));
   }
 
   #retry(by: string): MaybeCommand {
     const id = this.#operation('failed');
     if (id === undefined) return undefined;
-    return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs }));
+    return plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs }));
   }
 
   #operation(state: string): string | undefined {

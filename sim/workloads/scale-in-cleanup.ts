@@ -59,18 +59,15 @@ export async function restoreTrust({ truth }: World, ask: Ask): Promise<void> {
   const by = 'finisher';
   for (const { id, doc } of [...truth.all(HOST)]) {
     if (doc.state === 'removed') continue;
-    if (doc.forcedDown !== undefined)
-      await ask(`up-${id}`, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
+    if (doc.forcedDown !== undefined) await ask(`up-${id}`, (fleet, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
     if (truth.get(HOST, id)?.doc.quarantined !== undefined)
-      await ask(`trust-${id}`, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
+      await ask(`trust-${id}`, (fleet, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }
 }
 
 async function deleteRouters({ truth }: World, ask: Ask): Promise<void> {
   for (const { id } of [...truth.all(FLOATING_ADDRESS)]) {
-    await ask(`loose-${id}`, (fleet, _life, nowMs) =>
-      disassociateFloatingAddress(fleet, { id, by: 'finisher', nowMs }),
-    );
+    await ask(`loose-${id}`, (fleet, nowMs) => disassociateFloatingAddress(fleet, { id, by: 'finisher', nowMs }));
     await ask(`sink-${id}`, (fleet) => deleteFloatingAddress(fleet, { id }));
   }
   for (const { id } of [...truth.all(ROUTER)]) await ask(`unroute-${id}`, (fleet) => deleteRouter(fleet, { id }));
@@ -86,10 +83,10 @@ async function leaveOrStay({ truth }: World, ask: Ask, round: number): Promise<v
     // One whose deadline has passed continues when it is retried.
     if (ends && doc.state === 'draining') {
       const again = { ...how, drain: true, deadlineMs: DAY_MS };
-      await ask(`start-${id}`, (fleet, _life, nowMs) => startScaleIn(fleet, EVACUATORS, { ...again, nowMs }));
+      await ask(`start-${id}`, (fleet, nowMs) => startScaleIn(fleet, EVACUATORS, { ...again, nowMs }));
       continue;
     }
-    await ask(`${ends ? 'end' : 'recover'}-${id}`, (fleet, _life, nowMs) =>
+    await ask(`${ends ? 'end' : 'recover'}-${id}`, (fleet, nowMs) =>
       ends
         ? endScaleIn(fleet, EVACUATORS, { ...how, disconnect: true, nowMs })
         : recoverHosts(fleet, { ...how, failBack: false, nowMs }),

@@ -48,9 +48,7 @@ export class ScaleInSetup extends InstanceSetup {
     const laid = super.create();
     const tag = this.admin.tag('zone');
     await this.admin.insist(
-      once(tag, hasZone, (fleet, _life, nowMs) =>
-        createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs }),
-      ),
+      once(tag, hasZone, (fleet, nowMs) => createTransportZone(fleet, { name: 'default', mesh, by: tag, nowMs })),
     );
     await this.#set(SCALE_IN, { ...SCALE_IN.defaultValue, ...drain });
     await this.#set(ELECTION, { ...ELECTION.defaultValue, ...hand });
@@ -70,7 +68,7 @@ export class ScaleInSetup extends InstanceSetup {
       const there = (fleet: FleetReader): boolean => fleet.get(ROUTER, idOf(ROUTER, name)) !== undefined;
       const request = { name, subnets: [subnet], externalNetwork: OUTSIDE, admin: true, by: tag };
       await this.admin.insist(
-        once(tag, there, (fleet, { ids }, nowMs) =>
+        once(tag, there, (fleet, nowMs, { ids }) =>
           createRouter(fleet, { ...request, portId: ids.next('port'), nowMs }),
         ),
       );
@@ -80,7 +78,7 @@ export class ScaleInSetup extends InstanceSetup {
 }
 
 export function changeSettingTo<T>({ name }: Setting<T>, value: T, by: string): Decide {
-  return (_fleet, _life, nowMs) => accept([put(SETTING, name, { value, changedBy: by, changedAtMs: nowMs })], null);
+  return (_fleet, nowMs) => accept([put(SETTING, name, { value, changedBy: by, changedAtMs: nowMs })], null);
 }
 
 function drawScaleInSetup(rng: Rng): SetupPlan {

@@ -87,7 +87,7 @@ async function joinAgain(world: World, ground: ScaleInSetup, operator: Operator,
     machine.joinToken = undefined;
     if (isAlive) machine.start();
   }
-  await operator.ask(plain(by, (fleet, _life, nowMs) => scaleOut(fleet, { ...how, nowMs })));
+  await operator.ask(plain(by, (fleet, nowMs) => scaleOut(fleet, { ...how, nowMs })));
 }
 
 /** An agent that was ordered to leave, and one whose host was removed, come back with a new token only. */

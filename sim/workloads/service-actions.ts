@@ -55,7 +55,7 @@ export class ServiceActions {
     const name = rng.pick(ROUTERS);
     const subnets = this.#setup.subnets.filter(() => rng.chance(0.4));
     const request = { name, subnets, ...(rng.chance(0.9) && { externalNetwork: OUTSIDE }), admin: true, by };
-    return plain(by, (fleet, { ids }, nowMs) => createRouter(fleet, { ...request, portId: ids.next('port'), nowMs }));
+    return plain(by, (fleet, nowMs, { ids }) => createRouter(fleet, { ...request, portId: ids.next('port'), nowMs }));
   }
 
   #dropRouter(by: string): MaybeCommand {
@@ -74,7 +74,7 @@ export class ServiceActions {
       { externalNetwork: OUTSIDE },
       { externalNetwork: rng.chance(0.3) ? null : OUTSIDE },
     ]);
-    return plain(by, (fleet, { ids }, nowMs) =>
+    return plain(by, (fleet, nowMs, { ids }) =>
       editRouter(fleet, { id, edit, portId: ids.next('port'), admin: true, by, nowMs }),
     );
   }
@@ -84,7 +84,7 @@ export class ServiceActions {
       ({ doc }) => doc.network !== OUTSIDE && doc.instance !== undefined,
     );
     const to = ports.length === 0 ? {} : { port: this.#rng.pick(ports).id };
-    return plain(by, (fleet, { ids }, nowMs) =>
+    return plain(by, (fleet, nowMs, { ids }) =>
       createFloatingAddress(fleet, {
         id: ids.next('floating'),
         portId: ids.next('port'),
@@ -106,8 +106,8 @@ export class ServiceActions {
     const rng = this.#rng;
     const [name, mesh] = [rng.pick(ZONES), rng.pick(['full', 'needed'] as const)];
     return rng.chance(0.5)
-      ? plain(by, (fleet, _life, nowMs) => createTransportZone(fleet, { name, mesh, by, nowMs }))
-      : plain(by, (fleet, _life, nowMs) => editTransportZone(fleet, { id: name, edit: { mesh }, by, nowMs }));
+      ? plain(by, (fleet, nowMs) => createTransportZone(fleet, { name, mesh, by, nowMs }))
+      : plain(by, (fleet, nowMs) => editTransportZone(fleet, { id: name, edit: { mesh }, by, nowMs }));
   }
 
   #move(by: string): MaybeCommand {
@@ -116,7 +116,7 @@ export class ServiceActions {
     if (id === undefined) return undefined;
     const to = rng.chance(0.7) ? { host: rng.pick([...this.#world.truth.all(HOST)]).id } : {};
     const how = { id, ...to, ...this.#begin(by) };
-    return plain(by, (fleet, _life, nowMs) => moveService(fleet, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => moveService(fleet, { ...how, nowMs }));
   }
 
   #rules(by: string): MaybeCommand {
@@ -129,12 +129,12 @@ export class ServiceActions {
       { onControlLoss: 'hold' },
       { onControlLoss: 'move' },
     ] as const);
-    return plain(by, (fleet, _life, nowMs) => editService(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editService(fleet, { id, edit, by, nowMs }));
   }
 
   #rebalance(by: string): MaybeCommand {
     const how = this.#begin(by);
-    return plain(by, (fleet, _life, nowMs) => rebalanceServices(fleet, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => rebalanceServices(fleet, { ...how, nowMs }));
   }
 
   /** As for an upgrade; releasing them may be forgotten. */
@@ -148,13 +148,13 @@ export class ServiceActions {
     const name = this.#one(GROUP);
     if (name === undefined) return undefined;
     const movesAtOnce = this.#rng.pick([null, 1, 2]);
-    return plain(by, (fleet, _life, nowMs) => editGroup(fleet, { name, movesAtOnce, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editGroup(fleet, { name, movesAtOnce, by, nowMs }));
   }
 
   #dhcp(by: string): MaybeCommand {
     const id = this.#rng.pick(this.#setup.subnets);
     const edit = { dhcp: this.#rng.chance(0.6) };
-    return plain(by, (fleet, _life, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
+    return plain(by, (fleet, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));
   }
 
   #begin(by: string) {

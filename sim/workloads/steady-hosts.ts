@@ -26,7 +26,7 @@ interface RequestContext {
 /** A small instance with a port in every network that is not external. */
 export function createConnected(world: World, name: string, { by, place }: RequestContext): Decide {
   const networks = [...world.truth.all(NETWORK)].flatMap(({ id, doc }) => (doc.external ? [] : [{ network: id }]));
-  return (fleet, { ids, hasCredentials }, nowMs) => {
+  return (fleet, nowMs, { ids, hasCredentials }) => {
     const how = { operation: idOf(OPERATION, `op-${by}`), by, nowMs, deadlineMs: 400_000 };
     const portIds = networks.map(() => ids.next('port'));
     const what = { name, count: 1, minCount: 1, flavor: 'tiny', project: PROJECT, place, attemptsMax: 4 };
@@ -66,7 +66,7 @@ function hostLongAway({ truth, scheduler: { nowMs } }: World, sinceMs: Map<strin
 }
 
 function recover(host: string, by: string): Decide {
-  return (fleet, _life, nowMs) =>
+  return (fleet, nowMs) =>
     recoverHosts(fleet, { hosts: [host], failBack: false, operation: idOf(OPERATION, `op-${by}`), by, nowMs });
 }
 

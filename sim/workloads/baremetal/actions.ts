@@ -115,12 +115,12 @@ export class BaremetalActions {
 
   #operation(
     by: string,
-    decide: (fleet: FleetReader, command: LongCommand, life: Parameters<Decide>[1]) => ReturnType<Decide>,
+    decide: (fleet: FleetReader, command: LongCommand, life: Parameters<Decide>[2]) => ReturnType<Decide>,
   ) {
     const operation = idOf(OPERATION, `op-${by}`);
     const deadlineMs = this.#rng.pick(DEADLINES_MS);
     const isStarted = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
-    return once(by, isStarted, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
+    return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
   }
 
   #create(by: string): Command<unknown> {
@@ -170,7 +170,7 @@ export class BaremetalActions {
       ...(rng.chance(0.3) && nodes.length > 0 && { candidate_nodes: [rng.pick(nodes)] }),
       ...(rng.chance(0.3) && { extra_specs: { 'trait:CUSTOM_GPU': rng.pick(['required', 'forbidden']) } }),
     };
-    return onceByKey(by, (fleet, life) => decideReservation(this.#world, life, { fleet, body, by }));
+    return onceByKey(by, (fleet, _nowMs, life) => decideReservation(this.#world, life, { fleet, body, by }));
   }
 
   #release(by: string): Command<unknown> | undefined {
@@ -184,9 +184,7 @@ export class BaremetalActions {
     const id = this.#pick(
       [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.state === 'running').map((one): string => one.id),
     );
-    return id === undefined
-      ? undefined
-      : plain(by, (fleet, _life, nowMs) => cancelOperation(fleet, { id, kinds, nowMs }));
+    return id === undefined ? undefined : plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds, nowMs }));
   }
 
   #retry(by: string): Command<unknown> | undefined {
@@ -194,9 +192,7 @@ export class BaremetalActions {
     const id = this.#pick(
       [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.state === 'failed').map((one): string => one.id),
     );
-    return id === undefined
-      ? undefined
-      : plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds, nowMs }));
+    return id === undefined ? undefined : plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds, nowMs }));
   }
 
   #manager(): string {
@@ -220,17 +216,17 @@ export class BaremetalActions {
 
   #undrain(by: string): Command<unknown> {
     const manager = this.#manager();
-    return plain(by, (fleet, _life, nowMs) => undrainManager(fleet, { manager, by, nowMs }));
+    return plain(by, (fleet, nowMs) => undrainManager(fleet, { manager, by, nowMs }));
   }
 
   #pause(by: string): Command<unknown> {
     const manager = this.#manager();
-    return plain(by, (fleet, _life, nowMs) => pauseManager(fleet, { manager, by, nowMs }));
+    return plain(by, (fleet, nowMs) => pauseManager(fleet, { manager, by, nowMs }));
   }
 
   #resume(by: string): Command<unknown> {
     const manager = this.#manager();
-    return plain(by, (fleet, _life, nowMs) => resumeManager(fleet, { manager, by, nowMs }));
+    return plain(by, (fleet, nowMs) => resumeManager(fleet, { manager, by, nowMs }));
   }
 
   #forget(by: string): Command<unknown> {
@@ -244,22 +240,22 @@ export class BaremetalActions {
 
   #maintain(by: string): Command<unknown> {
     const id = this.#node();
-    return plain(by, (fleet, _life, nowMs) => enterMaintenance(fleet, { id, reason: 'new fan', by, nowMs }));
+    return plain(by, (fleet, nowMs) => enterMaintenance(fleet, { id, reason: 'new fan', by, nowMs }));
   }
 
   #serve(by: string): Command<unknown> {
     const id = this.#node();
-    return plain(by, (fleet, _life, nowMs) => leaveMaintenance(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, nowMs) => leaveMaintenance(fleet, { id, by, nowMs }));
   }
 
   #remove(by: string): Command<unknown> {
     const id = this.#node();
-    return plain(by, (fleet, _life, nowMs) => deleteNode(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, nowMs) => deleteNode(fleet, { id, by, nowMs }));
   }
 
   #enrol(by: string): Command<unknown> {
     const spec = this.#rng.pick(this.#setup.nodes);
-    return plain(by, (fleet, _life, nowMs) => {
+    return plain(by, (fleet, nowMs) => {
       const enrolled = enrolNode(fleet, spec, { by, nowMs });
       if ('code' in enrolled) return refuse(enrolled);
       return accept(enrolled.outcome === 'unchanged' ? [] : [put(NODE, idOf(NODE, spec.name), enrolled.node)], null);
@@ -273,7 +269,7 @@ export class BaremetalActions {
       ...(rng.chance(0.4) && { node: this.#node() }),
       ...{ delayMs: rng.pick([0, 0, 3000]), times: rng.pick([1, 1, 2, 4]) },
     };
-    return onceByKey(by, (fleet, { ids }, nowMs) => armFault(fleet, { ...fault, id: ids.next('fault'), by, nowMs }));
+    return onceByKey(by, (fleet, nowMs, { ids }) => armFault(fleet, { ...fault, id: ids.next('fault'), by, nowMs }));
   }
 }
 
@@ -288,7 +284,7 @@ const DAY_MS = 24 * 3600 * 1000;
 
 export function releaseOf(instance: string, by: string): Command<unknown> {
   const operation = idOf(OPERATION, `op-${by}`);
-  return onceByKey(by, (fleet, _life, nowMs) => {
+  return onceByKey(by, (fleet, nowMs) => {
     const stored = fleet.get(RESERVATION, idOf(RESERVATION, instance));
     return releaseReservation(fleet, stored, { instance, operation, by, nowMs });
   });

@@ -58,12 +58,12 @@ async function repair(world: World): Promise<void> {
   for (const { id } of [...world.truth.all(MANAGER)]) {
     await insist(
       operator,
-      (by) => plain(by, (fleet, _life, nowMs) => undrainManager(fleet, { manager: id, by, nowMs })),
+      (by) => plain(by, (fleet, nowMs) => undrainManager(fleet, { manager: id, by, nowMs })),
       `undrain-${id}`,
     );
     await insist(
       operator,
-      (by) => plain(by, (fleet, _life, nowMs) => resumeManager(fleet, { manager: id, by, nowMs })),
+      (by) => plain(by, (fleet, nowMs) => resumeManager(fleet, { manager: id, by, nowMs })),
       `resume-${id}`,
     );
   }
@@ -107,7 +107,7 @@ function deletion(
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'deleting') {
     const operation = idOf(OPERATION, `op-${by}`);
-    return plain(by, (fleet, _life, nowMs) =>
+    return plain(by, (fleet, nowMs) =>
       deleteInstances(fleet, { ids: [id], operation, by, nowMs, deadlineMs: DAY_MS }, builders),
     );
   }
@@ -115,7 +115,7 @@ function deletion(
     ({ doc }) => doc.state === 'failed' && doc.title.endsWith(`delete instance ${id}`),
   );
   const kinds = composition.operationKinds;
-  return stuck && plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
+  return stuck && plain(by, (fleet, nowMs) => retryOperation(fleet, { id: stuck.id, kinds, nowMs }));
 }
 
 export const baremetal: Workload = {

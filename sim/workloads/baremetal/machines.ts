@@ -19,7 +19,7 @@ export function machineNow(world: World, fleet: FleetReader, node: string): Mach
 
 /** Nothing fails any more, and what hangs ends. */
 export function repairMachines(by: string): Command<unknown> {
-  return plain(by, (fleet, _life, nowMs) => {
+  return plain(by, (fleet, nowMs) => {
     const hanging = [...fleet.all(MACHINE)].filter(
       ({ doc }) => (doc.state === 'deploying' || doc.state === 'cleaning') && doc.doneAtMs === undefined,
     );
@@ -31,7 +31,7 @@ export function repairMachines(by: string): Command<unknown> {
 
 /** Somebody wipes the disks of a node that could not be cleaned, and says so. */
 export function wipeNode(id: string, by: string): Command<unknown> {
-  return plain(by, (fleet, _life, nowMs) => {
+  return plain(by, (fleet, nowMs) => {
     const node = fleet.get(NODE, idOf(NODE, id))?.doc;
     if (node?.state !== 'clean-failed' || node.instance !== undefined) return accept([], null);
     const confirmed = confirmNodeClean(fleet, { id, by, nowMs });

@@ -108,16 +108,14 @@ export class BaremetalSetup extends InstanceSetup {
   async #flavor(flavor: Metal): Promise<void> {
     const tag = this.admin.tag(`flavor-${flavor.name}`);
     const isMade = (fleet: FleetReader): boolean => fleet.get(FLAVOR, idOf(FLAVOR, flavor.name)) !== undefined;
-    await this.admin.insist(
-      once(tag, isMade, (fleet, _life, nowMs) => createFlavor(fleet, { ...flavor, by: tag, nowMs })),
-    );
+    await this.admin.insist(once(tag, isMade, (fleet, nowMs) => createFlavor(fleet, { ...flavor, by: tag, nowMs })));
   }
 
   async #enrol(): Promise<void> {
     const tag = this.admin.tag('enrol');
     const enrolled = this.nodes.slice(0, Math.max(3, this.nodes.length - 2));
     await this.admin.insist(
-      once(tag, hasNodes, (fleet, _life, nowMs) => {
+      once(tag, hasNodes, (fleet, nowMs) => {
         const made = enrolled.map((spec) => ({ spec, enrolled: enrolNode(fleet, spec, { by: tag, nowMs }) }));
         const changes = [];
         for (const { spec, enrolled: one } of made) {
