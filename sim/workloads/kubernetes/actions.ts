@@ -110,7 +110,7 @@ export class KubernetesActions {
   ): Command<unknown> {
     const operation = idOf(OPERATION, `op-${by}`);
     const isStarted = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
-    return once(by, isStarted, (fleet, life, nowMs) => decide(fleet, { operation, by, nowMs }, life));
+    return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs }, life));
   }
 
   #add(by: string): MaybeCommand {
@@ -165,17 +165,13 @@ export class KubernetesActions {
 
   #cancel(by: string): MaybeCommand {
     return this.#withOperation('running', (id) =>
-      plain(by, (fleet, _life, nowMs) =>
-        cancelOperation(fleet, { id, kinds: this.#world.composition.operationKinds, nowMs }),
-      ),
+      plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds: this.#world.composition.operationKinds, nowMs })),
     );
   }
 
   #retry(by: string): MaybeCommand {
     return this.#withOperation('failed', (id) =>
-      plain(by, (fleet, _life, nowMs) =>
-        retryOperation(fleet, { id, kinds: this.#world.composition.operationKinds, nowMs }),
-      ),
+      plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds: this.#world.composition.operationKinds, nowMs })),
     );
   }
 

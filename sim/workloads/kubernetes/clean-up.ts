@@ -28,7 +28,7 @@ export async function removeAllWorkers(world: World): Promise<void> {
   await restoreTrust(world, ask);
   for (const { id, doc } of [...world.truth.all(HOST)])
     if (doc.leaving !== undefined)
-      await ask(`recover-${id}`, (fleet, _life, nowMs) =>
+      await ask(`recover-${id}`, (fleet, nowMs) =>
         recoverHosts(fleet, {
           hosts: [id],
           failBack: false,
@@ -64,11 +64,11 @@ function removal({ truth, composition }: World, { id, doc }: StoredWorker, by: s
   if (isBusy(truth, doc)) {
     const operation = doc.work?.operation ?? '';
     if (operation.startsWith(OWN)) return undefined;
-    return plain(by, (fleet, _life, nowMs) =>
+    return plain(by, (fleet, nowMs) =>
       cancelOperation(fleet, { id: operation, kinds: composition.operationKinds, nowMs }),
     );
   }
-  return plain(by, (fleet, _life, nowMs) =>
+  return plain(by, (fleet, nowMs) =>
     removeWorkers(fleet, {
       ...{ cluster: doc.cluster, operation: idOf(OPERATION, `${OWN}${by}`), by, nowMs, why: id },
       ...{ workers: { nodes: [doc.node] }, policy: { deadlineMs: DRAIN_MS, evictBare: true, keepEmptyDir: false } },

@@ -62,14 +62,14 @@ export class HostActions {
     const hosts = [...new Set(Array.from({ length: rng.between(1, 2) }, () => rng.pick(from)))];
     const how = { operation: idOf(OPERATION, `op-${by}`), by, deadlineMs: rng.pick(DEADLINES_MS) };
     const evacuators = evacuatorsOf(this.#world.composition);
-    return plain(by, (fleet, _life, nowMs) => startScaleIn(fleet, evacuators, { ...how, hosts, drain: true, nowMs }));
+    return plain(by, (fleet, nowMs) => startScaleIn(fleet, evacuators, { ...how, hosts, drain: true, nowMs }));
   }
 
   #recover(by: string): MaybeCommand {
     const hosts = this.#hosts(({ leaving }) => leaving !== undefined);
     if (hosts.length === 0) return undefined;
     const how = { hosts: [this.#rng.pick(hosts)], failBack: false, operation: idOf(OPERATION, `op-${by}`), by };
-    return plain(by, (fleet, _life, nowMs) => recoverHosts(fleet, { ...how, nowMs }));
+    return plain(by, (fleet, nowMs) => recoverHosts(fleet, { ...how, nowMs }));
   }
 
   /** Mostly one that seems dead; whoever says so may be wrong. */
@@ -78,21 +78,21 @@ export class HostActions {
     const from = dead.length > 0 ? dead : this.#hosts(({ state }) => state === 'draining');
     if (from.length === 0) return undefined;
     const id = this.#rng.pick(from);
-    return plain(by, (fleet, _life, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
+    return plain(by, (fleet, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
   }
 
   #clear(by: string): MaybeCommand {
     const hosts = this.#hosts(({ forcedDown }) => forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const id = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
+    return plain(by, (fleet, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
   #reAdmit(by: string): MaybeCommand {
     const hosts = this.#hosts(({ quarantined }) => quarantined !== undefined);
     if (hosts.length === 0) return undefined;
     const id = this.#rng.pick(hosts);
-    return plain(by, (fleet, _life, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
+    return plain(by, (fleet, nowMs) => reAdmitHost(fleet, { id, reason: by, by, nowMs }));
   }
 
   #retry(by: string): MaybeCommand {
@@ -100,6 +100,6 @@ export class HostActions {
     const failed = [...truth.all(OPERATION)].filter(({ doc }) => doc.state === 'failed' && doc.kind === 'scale-in');
     if (failed.length === 0) return undefined;
     const { id } = this.#rng.pick(failed);
-    return plain(by, (fleet, _life, nowMs) => retryOperation(fleet, { id, kinds: composition.operationKinds, nowMs }));
+    return plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds: composition.operationKinds, nowMs }));
   }
 }

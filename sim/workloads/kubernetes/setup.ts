@@ -49,9 +49,7 @@ export class KubernetesSetup extends InstanceSetup {
       ...{ whenHostLeaves: rng.chance(0.8) ? ('drain' as const) : ('move' as const), drainsAtOnce: rng.between(1, 2) },
       drainPolicy: { deadlineMs: rng.pick([20_000, 60_000, 300_000]), evictBare: rng.chance(0.7) },
     };
-    await this.admin.insist(
-      once(tag, isThere, (fleet, _life, nowMs) => registerCluster(fleet, spec, { by: tag, nowMs })),
-    );
+    await this.admin.insist(once(tag, isThere, (fleet, nowMs) => registerCluster(fleet, spec, { by: tag, nowMs })));
   }
 }
 

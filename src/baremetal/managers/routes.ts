@@ -63,8 +63,8 @@ export function managerRoutes(gateway: ManagerGateway): Route[] {
     listManagers(),
     showManager(),
     ...drainRoutes,
-    pauseRoute(),
-    resumeRoute(),
+    verbRoute(PAUSE),
+    verbRoute(RESUME),
     forgetRoute(),
   ];
 }
@@ -211,47 +211,38 @@ function showManager(): Route {
 
 const BY_OPERATORS = { tag: TAG, access: 'operator', scope: 'site', params: BY_MANAGER } as const;
 
-/** For trials: what the loss of a manager costs, and what comes of one that wakes, is seen without a second machine. */
-function pauseRoute(): Route {
+interface ManagerVerb {
+  readonly verb: string;
+  readonly about: string;
+  readonly decide: typeof pauseManager;
+}
+
+function verbRoute({ verb, about, decide }: ManagerVerb): Route {
   return write({
     ...BY_OPERATORS,
-    method: 'POST',
-    path: `${ONE}/pause`,
-    about:
-      'Halt a manager that runs inside a server, as SIGSTOP halts a process: its lease runs out, and it wakes with what it remembers',
+    ...{ method: 'POST', path: `${ONE}/${verb}`, about },
     answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
     handle: ({ params, caller }, { clock }) => {
       const id = managerId(params.manager);
       const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
       return {
         target: { representation: MANAGER_REPRESENTATION, id },
-        why: `pause manager ${id}`,
-        decide: (fleet) => pauseManager(fleet, command),
+        why: `${verb} manager ${id}`,
+        decide: (fleet) => decide(fleet, command),
         answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
       };
     },
   });
 }
 
-function resumeRoute(): Route {
-  return write({
-    ...BY_OPERATORS,
-    method: 'POST',
-    path: `${ONE}/resume`,
-    about: 'Let a manager that was paused go on',
-    answers: { 200: { about: 'the manager', schema: MANAGER_REPRESENTATION.schema } },
-    handle: ({ params, caller }, { clock }) => {
-      const id = managerId(params.manager);
-      const command = { manager: params.manager, by: caller.name, nowMs: clock.nowMs() };
-      return {
-        target: { representation: MANAGER_REPRESENTATION, id },
-        why: `resume manager ${id}`,
-        decide: (fleet) => resumeManager(fleet, command),
-        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
-      };
-    },
-  });
-}
+/** For trials: what the loss of a manager costs, and what comes of one that wakes, is seen without a second machine. */
+const PAUSE: ManagerVerb = {
+  verb: 'pause',
+  about:
+    'Halt a manager that runs inside a server, as SIGSTOP halts a process: its lease runs out, and it wakes with what it remembers',
+  decide: pauseManager,
+};
+const RESUME: ManagerVerb = { verb: 'resume', about: 'Let a manager that was paused go on', decide: resumeManager };
 
 function forgetRoute(): Route {
   return write({
