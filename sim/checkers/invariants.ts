@@ -6,7 +6,7 @@ export const invariants: Checker = {
   watch: (world) => ({
     onApplied: (truth, applied, { commit }) => {
       for (const { name, check } of world.registry.invariants) {
-        const [broken] = check(truth, applied);
+        const [broken] = check(applied, truth);
         if (broken !== undefined) world.violate(name, `at ${commit.revision} by ${commit.by}: ${broken}`);
       }
     },

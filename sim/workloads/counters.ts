@@ -30,7 +30,7 @@ const model: Model = {
   invariants: [
     {
       name: 'never: a pool is oversold',
-      check: (fleet) => {
+      check: (_, fleet) => {
         const claims = fleet.countOf(CLAIMS_BY_POOL, 'pool');
         return claims <= POOL_SIZE ? [] : [`${claims} claims on a pool of ${POOL_SIZE}`];
       },

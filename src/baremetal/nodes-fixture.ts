@@ -68,7 +68,7 @@ export function commit(fleet: Fleet, ...changes: readonly Change[]): readonly Ap
   for (const { kind, doc } of changes)
     if (doc !== null) expect(fleet.registry.kinds.get(kind)?.check(doc)).toBe(undefined);
   const applied = fleet.apply(fleet.revision + 1, changes);
-  expect(NODE_INVARIANTS.flatMap(({ check }) => check(fleet, applied))).toEqual([]);
+  expect(NODE_INVARIANTS.flatMap(({ check }) => check(applied, fleet))).toEqual([]);
   return applied;
 }
 

@@ -61,7 +61,7 @@ function fleetWith(...changes: readonly Change[]): Fleet {
 
 function broken(fleet: Fleet, ...changes: readonly Change[]): string[] {
   const applied = fleet.apply(fleet.revision + 1, changes);
-  return ELECTION_INVARIANTS.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
+  return ELECTION_INVARIANTS.filter(({ check }) => check(applied, fleet).length > 0).map(({ name }) => name);
 }
 
 const [EPOCH, LEAVER, UNCONTROLLED, TWICE, REMOVED, STANDBY] = ELECTION_INVARIANTS.map(({ name }) => name);

@@ -25,7 +25,7 @@ function serviceChanges(changed: readonly AppliedChange[]): ServiceChange[] {
 
 const epochOnlyGrows: Invariant = {
   name: 'never: the epoch of a designation shrinks, or stays when the host becomes another',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       if (was === undefined) return [];
       const isNew = is.designated !== undefined && is.designated.host !== was.designated?.host;
@@ -36,7 +36,7 @@ const epochOnlyGrows: Invariant = {
 
 const notToALeavingHost: Invariant = {
   name: 'never: a designation is set to a tombstoned host while an eligible candidate exists',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host || !isTombstonedHost(fleet, host)) return [];
@@ -50,7 +50,7 @@ const notToALeavingHost: Invariant = {
 
 const notOutOfControl: Invariant = {
   name: 'never: a designation is set to a host whose switch is out of control',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     serviceChanges(changed).flatMap(({ id, was, is }) => {
       const host = is.designated?.host;
       if (host === undefined || host === was?.designated?.host) return [];
@@ -60,7 +60,7 @@ const notOutOfControl: Invariant = {
 
 const oneHandover: Invariant = {
   name: 'never: a service has two handovers at a time, or one that does not start at its host',
-  check: (fleet, changed) => [
+  check: (changed, fleet) => [
     ...serviceChanges(changed).flatMap(({ id, is: { designated, handover } }) => {
       if (handover === undefined) return [];
       const { from, to, phase } = handover;
@@ -80,7 +80,7 @@ const oneHandover: Invariant = {
 
 const standbyIsAnother: Invariant = {
   name: 'never: the standby of a service is its designated host',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     serviceChanges(changed).flatMap(({ id, is: { designated, standby } }) =>
       standby !== undefined && (designated === undefined || standby === designated.host)
         ? [`${id}: ${standby} for ${designated?.host ?? 'no host'}`]
@@ -90,7 +90,7 @@ const standbyIsAnother: Invariant = {
 
 const removedHasNone: Invariant = {
   name: 'never: a removed host has a designation',
-  check: (fleet, changed) => [
+  check: (changed, fleet) => [
     ...changed.flatMap(({ kind, after }) =>
       kind === HOST.name && (after?.doc as Host | undefined)?.state === 'removed'
         ? [...fleet.find(SERVICES_TOUCHING_HOST, after?.id ?? '')].map(({ id }) => `${after?.id} has ${id}`)

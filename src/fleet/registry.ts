@@ -47,7 +47,7 @@ export interface Projection<P extends ProjectionState = ProjectionState> {
 export interface Invariant {
   readonly name: string;
   /** Sentences that say what is broken; none when all is well. `changed` narrows the check for costly ones. */
-  readonly check: (fleet: FleetReader, changed: readonly AppliedChange[]) => readonly string[];
+  readonly check: (changed: readonly AppliedChange[], fleet: FleetReader) => readonly string[];
 }
 
 /** What one module brings to the fleet. */

@@ -221,7 +221,7 @@ export const hostsOfSite: SiteUse = {
 
 const legalStates: Invariant = {
   name: 'never: a host takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== HOST.name || before === undefined || after === undefined) return [];
       const [from, to] = [(before.doc as Host).state, (after.doc as Host).state];
@@ -231,7 +231,7 @@ const legalStates: Invariant = {
 
 const hasSite: Invariant = {
   name: 'never: a host is in a site that does not exist',
-  check: (fleet: FleetReader, changed) =>
+  check: (changed, fleet: FleetReader) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== HOST.name || after === undefined) return [];
       const { site } = after.doc as Host;
@@ -241,7 +241,7 @@ const hasSite: Invariant = {
 
 const activeHasConnected: Invariant = {
   name: 'never: a host becomes active before its agent sent a heartbeat',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== HOST.name || after === undefined) return [];
       const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
@@ -253,7 +253,7 @@ const activeHasConnected: Invariant = {
 /** Stores of earlier versions may have hosts that share an address: only addresses assigned in this commit are checked. */
 const oneTunnelAddress: Invariant = {
   name: 'never: a host gets the tunnel address of another',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== HOST.name || after === undefined) return [];
       const [was, is] = [before?.doc as Host | undefined, after.doc as Host];

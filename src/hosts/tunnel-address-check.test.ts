@@ -139,9 +139,9 @@ describe('the tunnel address of another host', () => {
     const fleet = fleetOf(hostChange(C1), hostChange({ name: 'c2' }));
     const invariant = hostsModel.invariants!.find(({ name }) => name.includes('tunnel address'));
     const applied = fleet.apply(2, [hostChange({ ...C1, name: 'c2' })]);
-    expect(invariant?.check(fleet, applied)).toEqual(['host c2 got 10.0.0.1, which c1 has']);
+    expect(invariant?.check(applied, fleet)).toEqual(['host c2 got 10.0.0.1, which c1 has']);
     // The host that had it before is not at fault.
-    expect(invariant?.check(fleet, fleet.apply(3, [hostChange({ ...C1, name: 'c2', baseWeight: 1 })]))).toEqual([]);
+    expect(invariant?.check(fleet.apply(3, [hostChange({ ...C1, name: 'c2', baseWeight: 1 })]), fleet)).toEqual([]);
   });
 });
 

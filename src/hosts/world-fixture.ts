@@ -103,7 +103,7 @@ export abstract class TestWorld {
     this.#engine = this.begin({ journal, clock, ids, log });
     journal.onCommit(({ applied }) => {
       for (const { name, check } of registry.invariants)
-        this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
+        this.violations.push(...check(applied, journal.fleet).map((broken) => `${name}: ${broken}`));
     });
   }
 

@@ -186,7 +186,7 @@ describe('the builder of an instance', () => {
     const wrong = (changes: readonly Change[]): number => {
       const applied = fleet.apply(fleet.revision + 1, changes);
       return INSTANCE_INVARIANTS.filter(
-        ({ check, name }) => name.includes('on a node') && check(fleet, applied).length > 0,
+        ({ check, name }) => name.includes('on a node') && check(applied, fleet).length > 0,
       ).length;
     };
     expect(wrong([put(INSTANCE, odd!.id, { ...odd!.doc, node: 'n1' })])).toBe(0);

@@ -7,7 +7,7 @@ import { GROUP, INSTANCE, INSTANCE_TRANSITIONS, RELOCATING_INSTANCES_BY_GROUP, t
 
 const stateTransitionIsLegal: Invariant = {
   name: 'never: an instance takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== INSTANCE.name || before === undefined || after === undefined) return [];
       const [from, to] = [(before.doc as Instance).state, (after.doc as Instance).state];
@@ -30,7 +30,7 @@ function touchedInstances(changed: readonly AppliedChange[]): Set<string> {
 
 const hostMatchesClaims: Invariant = {
   name: 'never: an instance is at a host without its claim there, or has a claim where it is not',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     [...touchedInstances(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
       const home = fleet.get(CLAIM, claimId(id, 'home'))?.doc;
@@ -46,7 +46,7 @@ const hostMatchesClaims: Invariant = {
 
 const hasOnePlace: Invariant = {
   name: 'never: an instance is on a host and on a node, or where its builder does not build',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== INSTANCE.name || after === undefined) return [];
       const { builder, host, node } = after.doc as Instance;
@@ -57,7 +57,7 @@ const hasOnePlace: Invariant = {
 
 const nicsAreAttached: Invariant = {
   name: 'never: a NIC of an instance is a port that is attached elsewhere or not at all',
-  check: (fleet: FleetReader, changed) =>
+  check: (changed, fleet: FleetReader) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== INSTANCE.name || after === undefined) return [];
       return (after.doc as Instance).nics.flatMap(({ port: id }, nic) => {
@@ -81,7 +81,7 @@ function instancesWorkedOn(changed: readonly AppliedChange[]): Set<string> {
 
 const failedBuildHoldsNothing: Invariant = {
   name: 'never: a failed or cancelled build holds a claim or ports that no operation releases',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     [...instancesWorkedOn(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
       if (instance?.state !== 'error' || instance.wasActive) return [];
@@ -97,7 +97,7 @@ const antiAffinityIsKept = antiAffinityInvariant((fleet, group) => fleet.get(GRO
 /** Limits what drains start: operators may move as many as they like. */
 const groupMoveLimitIsKept: Invariant = {
   name: 'never: drains disturb more of a server group at once than it bears',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const started = changed.flatMap(({ kind, before, after }) => {
       if (kind !== INSTANCE.name || before === undefined || after === undefined) return [];
       const [was, is] = [before.doc as Instance, after.doc as Instance];

@@ -14,7 +14,7 @@ import {
 
 const legalTransitions: Invariant = {
   name: 'never: a worker or a cluster takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (before === undefined || after === undefined) return [];
       const tables: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
@@ -29,7 +29,7 @@ const legalTransitions: Invariant = {
 
 const clusterOfEachWorker: Invariant = {
   name: 'never: a worker is of a cluster that is not there',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== WORKER.name || after === undefined) return [];
       const { cluster } = after.doc as Worker;
@@ -39,7 +39,7 @@ const clusterOfEachWorker: Invariant = {
 
 const oneWorkerPerInstance: Invariant = {
   name: 'never: two workers are on one instance',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, after }) => {
       const instance = kind === WORKER.name ? (after?.doc as Worker | undefined)?.instance : undefined;
       if (instance === undefined || fleet.countOf(WORKERS_BY_INSTANCE, instance) <= 1) return [];
@@ -49,7 +49,7 @@ const oneWorkerPerInstance: Invariant = {
 
 const cordonIsRemembered: Invariant = {
   name: 'never: a worker that is drained, or is being, without what was there before its cordon; nor a cordon on one in service',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== WORKER.name || after === undefined) return [];
       const { state, cordon } = after.doc as Worker;
@@ -61,7 +61,7 @@ const cordonIsRemembered: Invariant = {
 
 const joinIsProved: Invariant = {
   name: 'never: a worker that was joined is in service without a Node that was seen Ready',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== WORKER.name || after === undefined) return [];
       const { state, providerId, nodeUid, readiness } = after.doc as Worker;
@@ -75,7 +75,7 @@ const LEAVES: readonly Instance['state'][] = ['moving', 'shelving', 'deleting'];
 
 const leavesDrained: Invariant = {
   name: "never: a worker's instance is moved, shelved or deleted before the worker is drained, unless it is forced or its cluster says that it moves as it is",
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, before, after }) => {
       const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];
       if (kind !== INSTANCE.name || after === undefined || was?.state !== 'active') return [];
@@ -93,7 +93,7 @@ const leavesDrained: Invariant = {
 /** Checked for turns that begin: a lowered limit stops no open one. */
 const withinTurns: Invariant = {
   name: 'never: more workers of a cluster are out of service for leaving hosts at once than it allows',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, before, after }) => {
       const [was, is] = [before?.doc as Worker | undefined, after?.doc as Worker | undefined];
       if (kind !== WORKER.name || is?.leaving?.turnAtMs === undefined || was?.leaving?.turnAtMs !== undefined)

@@ -25,7 +25,7 @@ function touchedSubnets(changed: readonly AppliedChange[]): Stored<'subnet', Sub
 
 const addressHasOneOwner: Invariant = {
   name: 'never: an address has two owners',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const stock = stockOf(fleet);
     return changedPorts(changed).flatMap(({ id, doc }) =>
       doc.addresses.flatMap(({ subnet, ip }) => {
@@ -39,7 +39,7 @@ const addressHasOneOwner: Invariant = {
 
 const gatewayHeldByNoPort: Invariant = {
   name: 'never: a port has the address of the gateway',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     touchedSubnets(changed).flatMap(({ id }) => {
       const gateway = fleet.get(SUBNET, id)?.doc.gateway;
       const owners = gateway === undefined ? [] : stockOf(fleet).holdersOf(id, gateway);
@@ -49,7 +49,7 @@ const gatewayHeldByNoPort: Invariant = {
 
 const macIsUniqueOnNetwork: Invariant = {
   name: 'never: two ports of a network have one MAC address',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changedPorts(changed).flatMap(({ doc }) => {
       const ports = portsWithMac(fleet, doc.network, doc.mac);
       return ports.length > 1 ? [`${doc.mac} on ${doc.network}: ${ports.join(', ')}`] : [];
@@ -58,7 +58,7 @@ const macIsUniqueOnNetwork: Invariant = {
 
 const networkIsRoutedOrPlain: Invariant = {
   name: 'never: a network has subnets with a segment and subnets without, or a segment that is not its own',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const touched = changed.flatMap(({ kind, before, after }) => {
       const one = (after ?? before)?.doc as Subnet | undefined;
       return one !== undefined && (kind === SUBNET.name || kind === SEGMENT.name) ? [one.network] : [];
@@ -85,7 +85,7 @@ function routingProblems(fleet: FleetReader, network: string): string[] {
 
 const addressesLieInNetwork: Invariant = {
   name: "never: a port's addresses lie outside its network's subnets or in two segments",
-  check: (fleet, changed) => [
+  check: (changed, fleet) => [
     ...changedPorts(changed).flatMap((port) => addressProblems(fleet, port)),
     ...touchedSubnets(changed).flatMap(({ id }) => {
       const held = fleet.get(SUBNET, id) === undefined ? stockOf(fleet).heldCountOf(id) : 0;
@@ -113,7 +113,7 @@ function isSamePlace(one: NonNullable<Port['binding']>, other: NonNullable<Port[
 
 const bindingSerialsGrow: Invariant = {
   name: 'never: the binding serial of a port falls, or two bindings share one',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== PORT.name || after === undefined) return [];
       const [was, is] = [before?.doc as Port | undefined, after.doc as Port];
@@ -126,7 +126,7 @@ const bindingSerialsGrow: Invariant = {
 
 const bindingIsToOnePlace: Invariant = {
   name: 'never: a port is bound to a host and a node, or to neither',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changedPorts(changed).flatMap(({ id, doc: { binding } }) => {
       if (binding === undefined || (binding.host === undefined) !== (binding.node === undefined)) return [];
       return [`port ${id}: host ${binding.host}, node ${binding.node}`];
@@ -135,7 +135,7 @@ const bindingIsToOnePlace: Invariant = {
 
 const attachmentIsWhole: Invariant = {
   name: 'never: a port is attached by half, bound while unattached, or one of two that are the same NIC',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changedPorts(changed).flatMap(({ id, doc }) => {
       const { instance, nic, binding, addresses } = doc;
       if ((instance === undefined) !== (nic === undefined)) return [`port ${id}: ${instance} has it as NIC ${nic}`];
@@ -150,7 +150,7 @@ const attachmentIsWhole: Invariant = {
 
 const stockNotNegative: Invariant = {
   name: 'never: more addresses are held and claimed than a pool has',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const stock = stockOf(fleet);
     return [...touchedPools(fleet, changed)].flatMap((pool) => {
       // A back end outside the journal has other users: its allocations are learnt afterwards.

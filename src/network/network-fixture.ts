@@ -28,7 +28,7 @@ export function commit(fleet: Fleet, changes: readonly Change[]): void {
   }
   const applied = fleet.apply(fleet.revision + 1, changes);
   for (const { name, check } of networkModel.invariants ?? [])
-    expect({ name, broken: check(fleet, applied) }).toEqual({ name, broken: [] });
+    expect({ name, broken: check(applied, fleet) }).toEqual({ name, broken: [] });
 }
 
 /** Commits a decision; throws when it was refused. */
@@ -40,7 +40,7 @@ export function commitAccepted<A>(fleet: Fleet, decision: Decision<A>): A {
 
 export function violationsOf(fleet: Fleet, changes: readonly Change[], invariants: readonly Invariant[]): string[] {
   const applied = fleet.apply(fleet.revision + 1, changes);
-  return invariants.filter(({ check }) => check(fleet, applied).length > 0).map(({ name }) => name);
+  return invariants.filter(({ check }) => check(applied, fleet).length > 0).map(({ name }) => name);
 }
 
 export function network(name: string, facts: Partial<Network> = {}): Change {

@@ -224,7 +224,7 @@ export function failedItem(fleet: FleetReader, operation: OperationId): Stored<'
 
 const legalTransitions: Invariant = {
   name: 'never: an item or operation takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (before === undefined || after === undefined) return [];
       const [from, to] = [(before.doc as Item | Operation).state, (after.doc as Item | Operation).state];
@@ -236,7 +236,7 @@ const legalTransitions: Invariant = {
 
 const finishedHasNoOpenItem: Invariant = {
   name: 'never: a finished operation has an open item',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const touched = changed.flatMap(({ kind, after }) =>
       after === undefined
         ? []
@@ -258,7 +258,7 @@ const finishedHasNoOpenItem: Invariant = {
 
 const noStepAfterDeadline: Invariant = {
   name: 'never: an operation acts after its deadline',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== ITEM.name || after === undefined) return [];
       const item = after.doc as Item;

@@ -99,7 +99,7 @@ export class TortureWorld {
     journal.onCommit(({ applied }) => {
       this.commits += 1;
       for (const invariant of this.#registry.invariants) {
-        const broken = invariant.check(journal.fleet, applied);
+        const broken = invariant.check(applied, journal.fleet);
         this.violations.push(...broken.map((sentence) => `${invariant.name}: ${sentence}`));
       }
     });

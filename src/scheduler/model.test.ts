@@ -10,7 +10,7 @@ function brokenBy(fleet: Fleet, ...changes: readonly Change[]): string[] {
   const applied = fleet.apply(fleet.revision + 1, changes);
   const policies = antiAffinityInvariant((_fleet, group) => (group === 'apart' ? 'anti-affinity' : 'affinity'));
   return [...(schedulerModel.invariants ?? []), policies].flatMap(({ name, check }) =>
-    check(fleet, applied).map((sentence) => `${name}: ${sentence}`),
+    check(applied, fleet).map((sentence) => `${name}: ${sentence}`),
   );
 }
 

@@ -47,7 +47,7 @@ function increaseOn(changes: readonly ClaimChange[], host: string, amountOf: (cl
 /** A host whose capacity was lowered under its claims is not oversold by that; claiming still more of it is. */
 const neverOvercommitted: Invariant = {
   name: 'never: more is claimed of a host than it has to give',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const changes = claimChanges(changed);
     return [...hostsOf(changes)].flatMap((id) => {
       const host = fleet.get(HOST, idOf(HOST, id))?.doc;
@@ -78,7 +78,7 @@ const neverOvercommitted: Invariant = {
 /** A claim that a move had there already, or that is unchanged, is not a new one. */
 const neverOnExcludingHost: Invariant = {
   name: 'never: a claim is taken on a host that is degraded in a way that excludes new instances',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const changes = claimChanges(changed);
     return changes.flatMap(({ before, after }) => {
       if (after === undefined || after.host === before?.host) return [];
@@ -92,7 +92,7 @@ const neverOnExcludingHost: Invariant = {
 
 const indexMatchesClaims: Invariant = {
   name: 'never: the host index counts otherwise than the claims',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const index = hostIndexOf(fleet);
     return [...hostsOf(claimChanges(changed))].flatMap((id) => {
       const taken = index.usageOn(id);
@@ -109,7 +109,7 @@ export function antiAffinityInvariant(
 ): Invariant {
   return {
     name: 'never: two members of an anti-affinity group are put on one host',
-    check: (fleet, changed) =>
+    check: (changed, fleet) =>
       claimChanges(changed).flatMap(({ before, after }) => {
         const group = after?.group;
         if (after === undefined || group === undefined || after.host === before?.host) return [];

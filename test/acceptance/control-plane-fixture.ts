@@ -201,7 +201,7 @@ export class ControlPlaneHarness {
   #committed(server: Server, revision: number, applied: readonly AppliedChange[]): void {
     const { fleet } = server.journal;
     for (const invariant of fleet.registry.invariants) {
-      for (const broken of invariant.check(fleet, applied))
+      for (const broken of invariant.check(applied, fleet))
         this.violations.push(`${revision}: ${invariant.name}: ${broken}`);
     }
     // Another server, a follower, has reported it.

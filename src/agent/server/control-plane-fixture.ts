@@ -98,7 +98,7 @@ export class TestControlPlane {
     const journal = new Journal({ store: new MemoryStore(this.#disk), registry: registry(), clock, ids });
     journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants) {
-        for (const broken of invariant.check(journal.fleet, applied))
+        for (const broken of invariant.check(applied, journal.fleet))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
       }
     });

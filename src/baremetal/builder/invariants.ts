@@ -23,7 +23,7 @@ function ownInstance(fleet: FleetReader, id: string): Instance | undefined {
 
 const activeOnItsOwnNode: Invariant = {
   name: 'never: an instance is active on a node that its build did not reserve',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     [...concernedInstances(fleet, changed)].flatMap((id) => {
       const doc = ownInstance(fleet, id);
       if (doc?.state !== 'active') return [];
@@ -36,7 +36,7 @@ const activeOnItsOwnNode: Invariant = {
 
 const reservedByItsBuild: Invariant = {
   name: 'never: an instance has a reservation that somebody made by hand',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     [...concernedInstances(fleet, changed)].flatMap((id) => {
       const doc = fleet.get(RESERVATION, idOf(RESERVATION, id))?.doc;
       if (doc === undefined || doc.state === 'error') return [];

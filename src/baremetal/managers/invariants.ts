@@ -4,7 +4,7 @@ import { MANAGER, MANAGER_TRANSITIONS, type Manager } from '../model.ts';
 
 const legalTransitions: Invariant = {
   name: 'never: a manager takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== MANAGER.name || before === undefined || after === undefined) return [];
       const [from, to] = [(before.doc as Manager).state, (after.doc as Manager).state];
@@ -14,7 +14,7 @@ const legalTransitions: Invariant = {
 
 const epochNeverFalls: Invariant = {
   name: 'never: the lease epoch of a manager falls, or stays when another process is the manager',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, before, after }) => {
       if (kind !== MANAGER.name || before === undefined || after === undefined) return [];
       const [from, to] = [before.doc as Manager, after.doc as Manager];
@@ -26,7 +26,7 @@ const epochNeverFalls: Invariant = {
 
 const stateSaysWhetherItDrains: Invariant = {
   name: 'never: a manager on duty is live and to be drained, or draining without being so',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     changed.flatMap(({ kind, after }) => {
       if (kind !== MANAGER.name || after === undefined) return [];
       const { state, draining } = after.doc as Manager;

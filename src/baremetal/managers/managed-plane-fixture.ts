@@ -141,7 +141,7 @@ export class ManagedPlane {
     const journal = new Journal({ store, registry: this.#program.newRegistry(), clock, ids });
     journal.onCommit(({ commit, applied }) => {
       for (const invariant of journal.fleet.registry.invariants)
-        for (const broken of invariant.check(journal.fleet, applied))
+        for (const broken of invariant.check(applied, journal.fleet))
           this.violations.push(`${commit.revision}: ${invariant.name}: ${broken}`);
       for (const { kind, after } of applied)
         if (kind === MANAGER.name) this.#noteLoss(after?.doc as Manager | undefined);

@@ -13,7 +13,7 @@ function findBroken(before: readonly Change[], ...changes: readonly Change[]): s
   const fleet = newFleet();
   fleet.apply(1, before);
   const applied = fleet.apply(2, changes);
-  return NODE_INVARIANTS.flatMap(({ check }) => check(fleet, applied));
+  return NODE_INVARIANTS.flatMap(({ check }) => check(applied, fleet));
 }
 
 test.each<[string, Change[], Change, string]>([

@@ -18,7 +18,7 @@ function nodeChanges(changed: readonly AppliedChange[]): NodeChange[] {
 
 const transitionIsLegal: Invariant = {
   name: 'never: a node takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     nodeChanges(changed).flatMap(({ id, before, after }) => {
       if (before === undefined || after === undefined) return [];
       const [from, to] = [before.state, after.state];
@@ -28,7 +28,7 @@ const transitionIsLegal: Invariant = {
 
 const epochGrows: Invariant = {
   name: 'never: the epoch of a node falls, is forgotten, or stays when the right to act on it goes to another',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     nodeChanges(changed).flatMap(({ id, before, after }) => {
       if (before === undefined) return [];
       if (after === undefined) return [`node ${id} is gone with its epoch ${before.epoch}`];
@@ -47,7 +47,7 @@ function isOtherRight(before: Node, after: Node): boolean {
 
 const instanceHasOneNode: Invariant = {
   name: 'never: two nodes for one instance',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     nodeChanges(changed).flatMap(({ after }) => {
       const instance = after?.instance;
       const count = instance === undefined ? 0 : fleet.countOf(NODES_BY_INSTANCE, instance);
@@ -59,7 +59,7 @@ const USED: readonly Node['state'][] = ['reserved', 'deploying', 'active', 'clea
 
 const usedNodeIsManaged: Invariant = {
   name: 'never: a node in use without an instance and a manager, or one out of use with either',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     nodeChanges(changed).flatMap(({ id, after }) => {
       // One whose cleaning failed has them until its reservation is given back.
       if (after === undefined || (after.state === 'clean-failed' && isWhole(after))) return [];
@@ -77,7 +77,7 @@ function isWhole({ instance, manager, managerEpoch }: Node): boolean {
 
 const freeNodeIsClean: Invariant = {
   name: 'never: a node free with data on it',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     nodeChanges(changed).flatMap(({ id, after }) => {
       if (after === undefined || after.dirty === undefined) return [];
       const isAway = after.state !== 'available' && after.state !== 'reserved' && after.state !== 'unavailable';
@@ -88,7 +88,7 @@ const freeNodeIsClean: Invariant = {
 /** After a deploy began there is data on it, in every state until it is clean. */
 const dataIsRemembered: Invariant = {
   name: 'never: a node is deployed to, or cleaned, and the data on it is not recorded',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     nodeChanges(changed).flatMap(({ id, after }) => {
       if (after === undefined || after.dirty === true) return [];
       const states: readonly Node['state'][] = ['deploying', 'active', 'cleaning', 'clean-failed'];

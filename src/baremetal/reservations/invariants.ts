@@ -39,7 +39,7 @@ function concernedReservations(changed: readonly AppliedChange[]): Set<string> {
 
 const legalTransitions: Invariant = {
   name: 'never: a reservation takes a step that its table does not have',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     reservationChanges(changed).flatMap(({ id, before, after }) => {
       if (before === undefined || after === undefined) return [];
       const isLegal = RESERVATION_TRANSITIONS[before.state].includes(after.state);
@@ -50,7 +50,7 @@ const legalTransitions: Invariant = {
 /** Both say the same: so no node has two reservations, and no instance two nodes. */
 const nodeAndReservationAgree: Invariant = {
   name: 'never: a reservation and its node disagree',
-  check: (fleet, changed) => [...concernedReservations(changed)].flatMap((id) => disagreements(fleet, id)),
+  check: (changed, fleet) => [...concernedReservations(changed)].flatMap((id) => disagreements(fleet, id)),
 };
 
 function disagreements(fleet: FleetReader, id: string): string[] {
@@ -72,7 +72,7 @@ function disagreements(fleet: FleetReader, id: string): string[] {
 /** While an inventory is asked for a node the instance has none, and asks for one at a time. */
 const oneClaimAtATime: Invariant = {
   name: 'never: a node is claimed for an instance that has another',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     [...concernedReservations(changed)].flatMap((id) => {
       const claimed = fleet.countOf(NODES_BY_CLAIM, id);
       const nodes = claimed + fleet.countOf(NODES_BY_INSTANCE, id);
@@ -82,7 +82,7 @@ const oneClaimAtATime: Invariant = {
 
 const allocatingHasItsOperation: Invariant = {
   name: 'never: a reservation that allocates or releases is worked on by nothing',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     reservationChanges(changed).flatMap(({ id, after }) => {
       if (after === undefined || (after.state !== 'allocating' && after.state !== 'releasing')) return [];
       return after.operation === undefined ? [`reservation ${id} is ${after.state} without an operation`] : [];

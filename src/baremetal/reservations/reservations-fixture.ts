@@ -22,7 +22,7 @@ export function commit(fleet: Fleet, changes: readonly Change[]): void {
   for (const { kind, doc } of changes)
     if (doc !== null) expect(fleet.registry.kinds.get(kind)?.check(doc)).toBe(undefined);
   const applied = fleet.apply(fleet.revision + 1, changes);
-  expect(fleet.registry.invariants.flatMap(({ check }) => check(fleet, applied))).toEqual([]);
+  expect(fleet.registry.invariants.flatMap(({ check }) => check(applied, fleet))).toEqual([]);
 }
 
 /** Commits what was decided; answers the answer. */

@@ -35,7 +35,7 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
     evacuators.flatMap((one) => one.inventory(fleet, host)).map(({ kind, id }) => `${kind} ${id}`);
   return {
     name: 'never: a host is removed while something lives on it, unless it is forced with a reason',
-    check: (fleet, changed) =>
+    check: (changed, fleet) =>
       hostSteps(changed).flatMap(({ id, was, is }) => {
         if (is?.state !== 'removed' || was === undefined || was.state === 'removed') return [];
         // It never joined: references to it were left when it was removed by force before.
@@ -49,7 +49,7 @@ function emptyWhenRemoved(evacuators: readonly Evacuator[]): Invariant {
 /** The strays that its agent reported last are evidence against removal, whoever owns them. */
 const noStrays: Invariant = {
   name: 'never: a host goes past the point of no return with strays, unless it is forced with a reason',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     hostSteps(changed).flatMap(({ id, was, is }) => {
       const goes = is?.state === 'finalizing' && was?.state !== 'finalizing';
       if (!goes || is.strays === undefined || is.leaving?.forced !== undefined) return [];
@@ -59,7 +59,7 @@ const noStrays: Invariant = {
 
 const staysRemoved: Invariant = {
   name: 'never: a removed host comes back by itself, or is deleted',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     hostSteps(changed).flatMap(({ id, was, is }) => {
       if (was?.state !== 'removed') return [];
       if (is === undefined) return [`host ${id} is deleted`];
@@ -70,7 +70,7 @@ const staysRemoved: Invariant = {
 
 const saysWhyItLeaves: Invariant = {
   name: 'never: a host leaves without its scale-in recorded, or is in service with one',
-  check: (_fleet, changed) =>
+  check: (changed) =>
     hostSteps(changed).flatMap(({ id, is }) => {
       if (is === undefined || is.state === 'removed') return [];
       const isLeaving = isTombstoned(is) || is.state === 'recovering';
@@ -81,7 +81,7 @@ const saysWhyItLeaves: Invariant = {
 /** Checked for moves that begin: a lowered budget does not stop open ones. */
 const withinBudgets: Invariant = {
   name: 'never: drains begin more moves than their budgets allow',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const hosts = changed.flatMap(({ kind, before, after }) =>
       kind === ITEM.name && before === undefined ? (hostDrainedBy(after?.doc as Item) ?? []) : [],
     );

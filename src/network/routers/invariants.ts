@@ -50,7 +50,7 @@ function affectedRouters(fleet: FleetReader, changed: readonly AppliedChange[]):
 
 const subnetHasOneRouter: Invariant = {
   name: 'never: two routers have one subnet, or one has a subnet that is not there or has no gateway',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     affectedRouters(fleet, changed).flatMap(({ id, doc }) =>
       doc.subnets.flatMap((subnet) => {
         const count = fleet.countOf(ROUTERS_BY_SUBNET, subnet);
@@ -63,7 +63,7 @@ const subnetHasOneRouter: Invariant = {
 
 const subnetsDoNotOverlap: Invariant = {
   name: 'never: two subnets behind one router overlap',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     affectedRouters(fleet, changed).flatMap(({ id, doc }) => {
       const subnets = findAll(fleet, SUBNET, doc.subnets);
       return subnets.flatMap((one, nth) =>
@@ -93,7 +93,7 @@ function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChang
 
 const externalAddressHasOwnPort: Invariant = {
   name: 'never: a router or a floating address has an address that is not that of a port of its own outside',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     affectedAddressUsers(fleet, changed).flatMap(({ kind, id, network, outside }) => {
       if (network === undefined && outside === undefined) return [];
       const port = outside === undefined ? undefined : fleet.get(PORT, idOf(PORT, outside.port))?.doc;
@@ -106,7 +106,7 @@ const externalAddressHasOwnPort: Invariant = {
 
 const usedPortHasItsUser: Invariant = {
   name: 'never: a port has a user that is gone or has another, or is used and attached or bound',
-  check: (fleet, changed) =>
+  check: (changed, fleet) =>
     // A port is checked when its user changes, too.
     [...findAll(fleet, PORT, touchedIds(changed, PORT)), ...formerPorts(fleet, changed)].flatMap(({ id, doc }) => {
       if (doc.usedBy === undefined) return [];
@@ -135,7 +135,7 @@ function externalAddressOf(fleet: FleetReader, { kind, id }: NonNullable<Port['u
 
 const floatingAddressHasTarget: Invariant = {
   name: 'never: a floating address leads to a port that is gone, to an address it has not, or through no router',
-  check: (fleet, changed) => {
+  check: (changed, fleet) => {
     const concerned = [
       ...findAll(fleet, FLOATING_ADDRESS, touchedIds(changed, FLOATING_ADDRESS)),
       ...touchedIds(changed, PORT).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]),

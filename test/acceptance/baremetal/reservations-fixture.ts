@@ -44,7 +44,7 @@ export class ReservationsPlane {
     this.#running = engine.run(this.#over.signal);
     journal.onCommit(({ applied }) => {
       for (const { name, check } of journal.fleet.registry.invariants)
-        this.violations.push(...check(journal.fleet, applied).map((broken) => `${name}: ${broken}`));
+        this.violations.push(...check(applied, journal.fleet).map((broken) => `${name}: ${broken}`));
     });
   }
 
