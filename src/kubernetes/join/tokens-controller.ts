@@ -24,7 +24,7 @@ export interface TokensOptions {
 
 const BY = 'join-tokens';
 const RETRY_MS = 5000;
-/** Longer than a request that was given up takes to arrive. */
+/** Longer than a request whose caller has timed out takes to arrive. */
 const LATE_REQUEST_MS = 60_000;
 /** Only a bound: a commit ends the sleep before. */
 const IDLE_MS = 60_000;
