@@ -249,7 +249,7 @@ function denyInstance(fleet: FleetReader, cluster: string, { node, instance }: J
 }
 
 function denyCount(count: number): Refusal {
-  const message = `${count} workers cannot be added: one request adds 1 to ${WORKERS_ADDED_MAX}. Ask for as many as that.`;
+  const message = `${count} workers cannot be added: one request adds 1 to ${WORKERS_ADDED_MAX}. Give a number in that range.`;
   return { kind: 'invalid', code: 'wrong-worker-count', message, field: '/count', facts: { count } };
 }
 

@@ -165,8 +165,7 @@ export function describeMachineFaults(name: string, start: () => Promise<FaultyH
       expect(text).toContain('[secret]');
       expect(text).toContain(String.raw`\u001b[31m`);
       expect(text).toMatch(/the last line\n$/);
-      // eslint-disable-next-line no-control-regex
-      expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f]/);
+      expect(text).not.toMatch(new RegExp(String.raw`[\u0000-\u0008\u000b-\u001f\u007f]`));
     });
 
     test('an-exit-code-is-answered, with what was written before', async () => {

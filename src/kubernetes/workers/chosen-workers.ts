@@ -73,7 +73,7 @@ export function denyTwice(worker: string, field: string): Refusal {
 }
 
 function denyCount(count: number): Refusal {
-  const message = `${count} workers cannot be chosen: one request is about 1 to ${WORKERS_AT_ONCE_MAX}. Ask for as many as that.`;
+  const message = `${count} workers cannot be chosen: one request is about 1 to ${WORKERS_AT_ONCE_MAX}. Give a number in that range.`;
   return { kind: 'invalid', code: 'wrong-worker-count', message, field: '/count', facts: { count } };
 }
 
