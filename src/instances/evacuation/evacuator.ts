@@ -66,7 +66,7 @@ export const instanceEvacuator = (holds: readonly InstanceHold[], uses: Instance
 
   dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_BY_LEAVING_HOST, OPEN_ITEMS_BY_HOST],
 
-  countLeaving: (fleet, host) => fleet.countOf(INSTANCES_BY_LEAVING_HOST, host),
+  countLeaving: (fleet, host) => [...leavingInstances(fleet, host)].filter((one) => hasOpenWork(fleet, one)).length,
   findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
   remainingTenants: (fleet, host) => remainingTenants(fleet, host),
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
@@ -116,6 +116,19 @@ function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
   for (const id of instancesHeldOn(fleet, host)) {
     if (fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.host !== host) yield { kind: INSTANCE.name, id };
   }
+  // Its move has failed in the middle: it neither stays nor leaves until an operator decides.
+  for (const { id } of leavingInstances(fleet, host))
+    if (!hasOpenWork(fleet, { id })) yield { kind: INSTANCE.name, id };
+}
+
+function leavingInstances(fleet: FleetReader, host: string): Iterable<StoredInstance> {
+  return fleet.find(INSTANCES_BY_LEAVING_HOST, host);
+}
+
+/** Copies of it that are destroyed elsewhere do not count. */
+function hasOpenWork(fleet: FleetReader, { id }: { readonly id: string }): boolean {
+  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
+  return open.some((item) => !isSweep(fleet, item));
 }
 
 function beginOfKind(
@@ -156,12 +169,9 @@ function* planInstances(
   return yield* explainNoValidHost(trial, planned, { most: explained, isExplained, within });
 }
 
-/** An open operation ends by itself. One that has failed in the middle, by its deadline, is continued by nobody. */
+/** An open operation ends by itself. One that has failed in the middle, by its deadline, is continued only by an operator's command. */
 function unfinishedReason(fleet: FleetReader, { id, doc: { state, move } }: StoredInstance): Reason {
-  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))].some(
-    (item) => !isSweep(fleet, item),
-  );
-  if (open) return { code: 'other-work-ends-first', instance: id };
+  if (hasOpenWork(fleet, { id })) return { code: 'other-work-ends-first', instance: id };
   return { code: 'left-unfinished', instance: id, state, ...(state === 'moving' && { operation: move?.operation }) };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { clearForceDown, endScaleIn, findHost, startScaleIn, type Host } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
-import { explainer, OPERATION } from '../../operations/index.ts';
+import { explainer, OPERATION, retryOperation } from '../../operations/index.ts';
 import { beginHold } from '../delete/clean.ts';
 import { deleteInstances } from '../delete/request.ts';
 import { backoffAfterFailure } from './pacing.ts';
@@ -13,7 +13,7 @@ import { GROUP, INSTANCE, RELOCATING_INSTANCES_BY_GROUP, type Instance } from '.
 import { moveInstances } from '../move/move.ts';
 import { instanceSentences } from '../sentences.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
-import { EVACUATORS } from '../reference-fixture.ts';
+import { EVACUATORS, KINDS } from '../reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -52,6 +52,31 @@ describe('instances of a leaving host', () => {
     expect(hostOf(world, 'h2').state).toBe('drained');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
     expect(world.violations).toEqual([]);
+  });
+
+  test('whose-move-failed-in-the-middle-are-named, count against no budget, and leave when it is retried', async () => {
+    const world = await startSome(4);
+    const ids = ['web-1', 'web-2', 'web-3'];
+    const move = { ids, kind: 'live' as const, ...commandBase(world), deadlineMs: 60_000 };
+    await world.commit((fleet) => moveInstances(fleet, move));
+    for (const id of ids) await world.runUntilStep(move.operation, id, 'migrate');
+    await world.disconnectHost('h2');
+    for (let tick = 0; tick < 30; tick += 1) await world.tick();
+    expect(ids.map((id) => world.instance(id)?.state)).toEqual(['moving', 'moving', 'moving']);
+    await world.reconnectHost('h2');
+    const operation = await start(world, 'h2');
+    await world.settle();
+    expect(world.instance('web-4')?.host).toBe('h4');
+    expect(world.item(operation, 'h2')?.reason).toEqual({
+      code: 'left-unfinished',
+      instance: 'web-1',
+      state: 'moving',
+      operation: move.operation,
+    });
+    await world.commit((fleet) => retryOperation(fleet, { id: move.operation, kinds: KINDS, nowMs: world.nowMs }));
+    await world.settle();
+    expect(world.machines.hostsWith('web-1')).toEqual(['h4']);
+    expect(hostOf(world, 'h2').state).toBe('drained');
   });
 
   test('no-more-of-a-group-than-its-limit, and the others wait for group-limit', async () => {
