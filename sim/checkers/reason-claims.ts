@@ -89,7 +89,9 @@ function isLeftNow(one: Statement): boolean {
   const host = one.fact('host');
   return [...one.truth.all(INSTANCE)].some(({ id, doc }) => {
     const open = [...one.truth.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
-    return open.length > 0 && (doc.host === host || doc.move?.from === host || doc.rebuiltFrom === host);
+    if (open.length === 0) return false;
+    // One that is rebuilt is at its new host already; the rebuild says which host it was begun for.
+    return doc.host === host || doc.move?.from === host || open.some((item) => item.doc.drainedHost === host);
   });
 }
 
