@@ -26,6 +26,8 @@ export interface Authority {
   readonly demand: Demand;
   /** The host and the manager that the request names in its path, if it does. */
   readonly named?: NamedByPath | undefined;
+  /** The request is to a route that changes nothing: what it has decided commits nothing. */
+  readonly readsOnly?: true;
 }
 
 export interface NamedByPath {

@@ -204,6 +204,8 @@ export interface RouteFields {
   readonly asksForNames?: true;
   /** A caller mostly sends what it sent last time. Such a body is neither read nor checked again; handlers must not change it. */
   readonly bodyRepeats?: true;
+  /** Of a read: what it acts on outside the journal ends in a commit, which it submits for its caller. No other read may change the fleet. */
+  readonly submitsCommits?: true;
   /** By which an agent gets a certificate: one of its own that has expired is enough. */
   readonly renewsCertificate?: true;
   /** For monitoring of this server: exempt from the limits of unauthenticated clients at the same address. */

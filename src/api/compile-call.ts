@@ -10,12 +10,14 @@ export function compileCall(route: Route): (request: FastifyRequest) => Call {
   const check = compileInputCheck(route);
   const isRestconf = route.dialect === 'restconf';
   const isStream = route.kind === 'stream';
+  const readsOnly = route.kind === 'read' && route.submitsCommits !== true;
   const authorityOf = (request: FastifyRequest): Authority => {
     const { caller, known } = request.admitted as AdmittedRequest;
     // A fault of this server's, not of the caller's: `confirm` has refused it.
     if (known === undefined && route.access !== 'public')
       throw new Error(`no caller was authenticated for ${route.path}`);
-    return { caller, token: known?.token, demand: route, named: readNamedByPath(request) };
+    const named = readNamedByPath(request);
+    return { caller, token: known?.token, demand: route, named, ...(readsOnly && { readsOnly }) };
   };
   return (request) => {
     if (isRestconf) refuseUnacceptable(request.headers.accept);

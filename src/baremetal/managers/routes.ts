@@ -91,6 +91,7 @@ function registerRoute(gateway: ManagerGateway): Route {
     onFollower: 'forward',
     about:
       'Register a manager of bare-metal nodes under a lease of its name; repeated by the same process, it renews it',
+    submitsCommits: true,
     body: REGISTER_REQUEST,
     answers: { 200: { about: 'the lease', schema: LEASE_RESPONSE } },
     handle: async (call, world) => toAnswer(await gateway.register(callerOf(call, world), call.body)),
@@ -118,6 +119,7 @@ function releaseRoute(gateway: ManagerGateway): Route {
     path: `${ONE}/release`,
     onFollower: 'forward',
     about: "Release a manager's lease at the clean end of its process: others take its nodes over at once",
+    submitsCommits: true,
     body: TENURE_REQUEST,
     answers: { 200: { about: 'whether there was one to release', schema: RELEASE_RESPONSE } },
     handle: async (call, world) => toAnswer(await gateway.release(callerOf(call, world), call.body)),
