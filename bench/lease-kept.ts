@@ -2,7 +2,7 @@
 // without a pause, and a second server waits to take over. Counted is how often the epoch grew.
 import { openPostgresStore } from '../src/journal/runtime.ts';
 import { DECIDING_LEASE } from '../src/operations/runtime.ts';
-import { AGENTS, startAgents, tooFewFiles } from './agents/benchmarks.ts';
+import { AGENTS, makeKeys, startAgents, tooFewFiles } from './agents/benchmarks.ts';
 import { startLoader } from './api/loader.ts';
 import type { Benchmark, Figure, Skipped } from './benchmark.ts';
 import { privatePostgres } from './postgres.ts';
@@ -23,11 +23,12 @@ async function run(scope: Scope): Promise<readonly Figure[] | Skipped> {
   scope.onClose(() => store.close());
   await seedStore(store, { hosts: AGENTS, agents: true, clients: CALLERS });
   const shared = { store: postgres.url, keys: await scope.tempDir() };
+  const trust = makeKeys(shared.keys, store.journalId);
   const holder = await startServer(scope, { data: await scope.tempDir(), ...shared });
   await startServer(scope, { data: await scope.tempDir(), ...shared });
   const epoch = async (): Promise<number> => (await store.readLease(DECIDING_LEASE))?.epoch ?? 0;
   const before = await epoch();
-  await startAgents(scope, holder);
+  await startAgents(scope, holder, trust);
   const load = startLoader(scope);
   const hosts = Array.from({ length: 1000 }, (_, nth) => sampleHostId(nth));
   const secrets = Array.from({ length: CALLERS }, (_, nth) => seededSecret(clientTokenId(nth)));

@@ -17,11 +17,12 @@ export interface Seed {
   readonly clients?: number;
 }
 
-/** Makes the embedded store of a data folder, with a fleet in it. */
-export async function seedFolder(folder: string, seed: Seed): Promise<void> {
+/** Makes the embedded store of a data folder, with a fleet in it; the id of its journal. */
+export async function seedFolder(folder: string, seed: Seed): Promise<string> {
   const store = await openSqliteStore({ path: join(folder, DATABASE_FILE) });
   await seedStore(store, seed);
   await store.close();
+  return store.journalId;
 }
 
 /** Where `muster serve` keeps its journal. */

@@ -5,6 +5,10 @@ import { on } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Trust } from '../../src/agent/runtime.ts';
+import { realClock } from '../../src/main/clock.ts';
+import { KeyRing } from '../../src/main/key-ring.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { startLoader } from '../api/loader.ts';
 import { runPaired } from '../rounds.ts';
@@ -32,9 +36,9 @@ const CONNECT_PATIENCE_MS = 100_000;
 async function run(scope: Scope) {
   const missing = await tooFewFiles();
   if (missing !== undefined) return { skipped: missing };
-  const server = await serverWithFleet(scope);
-  const atRest = await serverWithFleet(scope);
-  await startAgents(scope, server);
+  const { server, trust } = await serverWithFleet(scope);
+  const { server: atRest } = await serverWithFleet(scope);
+  await startAgents(scope, server, trust);
   const share = await cpuShare(scope, server);
   const load = startLoader(scope);
   const hosts = Array.from({ length: 1000 }, (_, nth) => sampleHostId(nth));
@@ -65,27 +69,37 @@ async function run(scope: Scope) {
   return figures;
 }
 
-async function serverWithFleet(scope: Scope): Promise<ServerProcess> {
+async function serverWithFleet(scope: Scope): Promise<{ readonly server: ServerProcess; readonly trust: Trust }> {
   const data = await scope.tempDir();
-  await seedFolder(data, { hosts: AGENTS, agents: true, clients: PROBES.connections });
-  return startServer(scope, { data });
+  const journalId = await seedFolder(data, { hosts: AGENTS, agents: true, clients: PROBES.connections });
+  const trust = makeKeys(data, journalId);
+  return { server: await startServer(scope, { data }), trust };
+}
+
+/** The keys of a control plane whose servers have not started yet, as an agent that joined has learnt them. */
+export function makeKeys(folder: string, journalId: string): Trust {
+  const log = pino({ level: 'silent' });
+  const { serial, keys } = new KeyRing({ folder, clock: realClock, log, recorded: undefined }).signer();
+  return { journalId, serial, keys: [...keys], servers: [] };
 }
 
 /** Resolves when every agent has the view of its host and has converged on it. */
-export async function startAgents(scope: Scope, server: ServerProcess): Promise<void> {
+export async function startAgents(scope: Scope, server: ServerProcess, trust: Trust): Promise<void> {
   const each = AGENTS / AGENT_PROCESSES;
   await Promise.all(
-    Array.from({ length: AGENT_PROCESSES }, (_, nth) => startSome(scope, server, { first: nth * each, count: each })),
+    Array.from({ length: AGENT_PROCESSES }, (_, nth) =>
+      startSome(scope, server, { first: nth * each, count: each, trust }),
+    ),
   );
 }
 
 async function startSome(
   scope: Scope,
   { url }: ServerProcess,
-  { first, count }: { readonly first: number; readonly count: number },
+  { first, count, trust }: { readonly first: number; readonly count: number; readonly trust: Trust },
 ): Promise<void> {
   const program = resolve(import.meta.dirname, 'fleet-process.ts');
-  const args = [url, first, count, HEARTBEAT_MS, SPREAD_MS].map(String);
+  const args = [url, JSON.stringify(trust), ...[first, count, HEARTBEAT_MS, SPREAD_MS].map(String)];
   const agents = spawnNode(scope, [program, ...args], 'ipc');
   const patience = AbortSignal.any([scope.signal, AbortSignal.timeout(CONNECT_PATIENCE_MS)]);
   let converged = 0;

@@ -40,7 +40,7 @@ const DEMAND: Authority['demand'] = { access: 'operator', scope: 'site' };
 interface Case {
   readonly name: string;
   readonly about: string;
-  readonly seed: (folder: string) => Promise<void>;
+  readonly seed: (folder: string) => Promise<unknown>;
   readonly job: Pick<LoadJob, 'method' | 'hosts' | 'post'>;
 }
 

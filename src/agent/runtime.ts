@@ -27,6 +27,7 @@ export { SimulatedNode } from './simulation/simulated-node.ts';
 export type { SimulatedNodeOptions } from './simulation/simulated-node.ts';
 export { spawnFaults } from './simulation/spawn-faults.ts';
 export { startAgent } from './node/start-agent.ts';
+export type { Trust } from './node/trust.ts';
 export { DEMO_TASK_DURATIONS } from './node/instances/task-durations.ts';
 export type { TaskDurations } from './node/instances/task-durations.ts';
 export { ViewsDriver } from './server/views-driver.ts';
