@@ -2,7 +2,7 @@
 // for another. What the journal made of it (how many commits in each transaction) is the script for the bare store.
 import { put, Registry } from '../../src/fleet/index.ts';
 import { HOST, hostsModel, type Host } from '../../src/hosts/index.ts';
-import { accept, Journal, refuse, type Group, type Store, type WriteAnswer } from '../../src/journal/index.ts';
+import { accept, Journal, refuse, type CommitGroup, type Store, type WriteAnswer } from '../../src/journal/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { sitesModel } from '../../src/sites/index.ts';
@@ -48,7 +48,7 @@ export async function fill(store: Store): Promise<void> {
 
 /** Passes everything on and notes how many commits each transaction had. */
 export function countingGroups(store: Store, sizes: number[]): Store {
-  const write = (group: Group): Promise<WriteAnswer> => {
+  const write = (group: CommitGroup): Promise<WriteAnswer> => {
     sizes.push(group.batches.length);
     return store.write(group);
   };

@@ -1,5 +1,5 @@
 // Compares what should be on a switch with what ovs-ofctl finds there. Flows of others count only when they are asked about.
-import type { Flow, Group } from '../../src/dataplane/index.ts';
+import type { Flow, FlowGroup } from '../../src/dataplane/index.ts';
 import { normalizeBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
 import { normalizeActions, normalizeMatch } from './normalize.ts';
 
@@ -18,7 +18,7 @@ export interface Differences {
 /** What the compiler says, in the form that dumps are brought into. */
 export function toExpectedContents(contents: {
   readonly flows: readonly Flow[];
-  readonly groups: readonly Group[];
+  readonly groups: readonly FlowGroup[];
 }): Contents {
   return {
     flows: contents.flows.map(({ table, priority, cookie, match, actions }) => ({

@@ -16,7 +16,7 @@ import type {
   ViewRequest,
 } from '../../src/agent/protocol/messages.ts';
 import { InProcessLink, type AgentLink as AgentLinkPort } from '../../src/agent/runtime.ts';
-import { LinkDown, type Reply, type Session } from '../../src/link/index.ts';
+import { LinkDown, type Reply, type CallTarget } from '../../src/link/index.ts';
 import type { Program } from '../kernel/program.ts';
 import type { Incarnation, Server } from './server.ts';
 import type { Link } from './link.ts';
@@ -46,37 +46,37 @@ export class AgentLink implements AgentLinkPort {
     return false;
   }
 
-  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+  join(to: CallTarget, join: JoinRequest): Promise<Reply<JoinResponse>> {
     return this.#ask('join', to, (gateway) => gateway.join(to, join));
   }
 
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+  heartbeat(to: CallTarget, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     return this.#ask('heartbeat', to, (gateway) => gateway.heartbeat(to, beat));
   }
 
-  async view(to: Session, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+  async view(to: CallTarget, ask: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     const never = new AbortController().signal;
     const reply = await this.#ask('view', to, (gateway) => gateway.view(to, ask, never), signal);
     if (reply.kind === 'answer' && reply.answer.kind === 'view') this.#issued(reply.answer.view);
     return reply;
   }
 
-  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+  observe(to: CallTarget, observations: Observations): Promise<Reply<ObservationsResponse>> {
     return this.#ask('observe', to, (gateway) => gateway.observe(to, observations));
   }
 
-  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+  deposit(to: CallTarget, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     return this.#ask('deposit', to, (gateway) => gateway.deposit(to, deposit));
   }
 
-  collect(to: Session, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+  collect(to: CallTarget, ask: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const never = new AbortController().signal;
     return this.#ask('collect', to, (gateway) => gateway.collect(to, ask, never), signal);
   }
 
   #ask<A>(
     name: string,
-    { server: url }: Session,
+    { server: url }: CallTarget,
     ask: (gateway: InProcessLink) => Promise<Reply<A>>,
     signal?: AbortSignal,
   ): Promise<Reply<A>> {

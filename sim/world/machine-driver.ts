@@ -2,7 +2,7 @@
 // agents; everything else is only recorded here.
 import type { View } from '../../src/agent/index.ts';
 import {
-  SimulatedNode,
+  SimulatedNodeDriver,
   SimulatedHypervisor,
   type ApplyResult,
   type LocalDriver,
@@ -108,7 +108,7 @@ function wasForced({ ledger }: World, host: string): boolean {
 
 interface DriverCalls {
   readonly program: Program;
-  readonly simulated: SimulatedNode;
+  readonly simulated: SimulatedNodeDriver;
   readonly call: <T>(what: string, longestMs: number, ask: () => Promise<T>) => Promise<T>;
 }
 
@@ -135,7 +135,7 @@ export function machineDriver({ world, machine, program, rng, follow }: DriverPa
     ...{ clock, hypervisor, network, switch: machine.switch, modules: world.parts.nodeModules },
     ...unpreparableServices(machine),
   };
-  const simulated = new SimulatedNode(options);
+  const simulated = new SimulatedNodeDriver(options);
   const call = <T>(what: string, longestMs: number, ask: () => Promise<T>): Promise<T> =>
     program.call<T>('driver', what, (reply) => {
       void ask().then(

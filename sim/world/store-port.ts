@@ -2,7 +2,7 @@
 // end is the real memory store; what it accepts is recorded in the ledger.
 import {
   StoreUnavailable,
-  type Group,
+  type CommitGroup,
   type HistoryPage,
   type HistoryQuery,
   type Lease,
@@ -31,7 +31,7 @@ export interface LeaseChange {
 
 /** Called with what the database did, at the moment it did it. */
 export interface StoreObserver {
-  onWrite(group: Group, written: WriteAnswer, lease: Lease | undefined, writer: string): void;
+  onWrite(group: CommitGroup, written: WriteAnswer, lease: Lease | undefined, writer: string): void;
   /** Whether the session of this tenure's holder still exists. */
   hasSession(lease: Lease): boolean;
   onLease(change: LeaseChange): void;
@@ -59,7 +59,7 @@ export class StorePort implements Store {
     return this.#options.database.journalId;
   }
 
-  write(group: Group): Promise<WriteAnswer> {
+  write(group: CommitGroup): Promise<WriteAnswer> {
     const { database, witness, program } = this.#options;
     return this.#exchange('write', async () => {
       const lease = group.fence === undefined ? undefined : await database.readLease(group.fence.lease);

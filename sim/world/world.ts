@@ -2,7 +2,7 @@
 // workloads and faults, what must hold is in checkers.
 import { compose, type Composition } from '../../src/composition/index.ts';
 import { Fleet, type AppliedChange, type Registry } from '../../src/fleet/index.ts';
-import type { Commit, Group, Lease, Store, WriteAnswer } from '../../src/journal/index.ts';
+import type { Commit, CommitGroup, Lease, Store, WriteAnswer } from '../../src/journal/index.ts';
 import { MemoryDisk } from '../../src/journal/runtime.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
 import { Rng } from '../kernel/rng.ts';
@@ -125,7 +125,7 @@ export class World implements StoreObserver {
     this.ledger.truncate(this.disk.state.commits.at(-1)?.revision ?? this.disk.state.floor.revision);
   }
 
-  onWrite(group: Group, written: WriteAnswer, lease: Lease | undefined, writer: string): void {
+  onWrite(group: CommitGroup, written: WriteAnswer, lease: Lease | undefined, writer: string): void {
     this.scheduler.note(
       writer,
       `database: ${written.kind} ${written.kind === 'written' ? written.revision : written.conflict.kind}`,

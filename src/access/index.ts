@@ -25,7 +25,7 @@ export type { NewToken } from './decide.ts';
 export { guardWrite, usualLocation } from './write-guard.ts';
 export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts';
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';
-export type { Filter, Listing } from './list.ts';
+export type { FilterField, Listing } from './list.ts';
 export { accessModel, IDEMPOTENCY, MANAGER_NAME, TOKEN } from './model.ts';
 export { unpackAnswer } from './kept-answer.ts';
 export type { KeptContent, KeptParts } from './kept-answer.ts';

@@ -15,7 +15,7 @@ const WALK_PAGE = 1000;
 
 type SortValue = string | number;
 
-export interface Filter<D extends AnyDoc> {
+export interface FilterField<D extends AnyDoc> {
   readonly schema: TSchema;
   /** What the document has for this filter; one of them must equal the wanted value. */
   readonly valuesOf: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
@@ -34,7 +34,7 @@ export interface Filter<D extends AnyDoc> {
 
 export interface Listing<K extends string, D extends AnyDoc> {
   readonly representation: Representation<K, D>;
-  readonly filters: Readonly<Record<string, Filter<D>>>;
+  readonly filters: Readonly<Record<string, FilterField<D>>>;
   /** The JSON text of one, when it shows more than its document. */
   readonly text?: (stored: Stored<K, D>, fleet: FleetReader, sight?: Redactor) => string;
   /** Set when the name is the id: sorting by it costs nothing then. */
@@ -81,7 +81,7 @@ export function scansFleet<K extends string, D extends AnyDoc>(
   const query = request as ListQuery;
   const { sort = 'id' } = query;
   if (sort !== 'id' && !(sort === 'name' && listing.nameIsId === true)) return true;
-  const filters: (Filter<D> | undefined)[] = Object.entries(listing.filters)
+  const filters: (FilterField<D> | undefined)[] = Object.entries(listing.filters)
     .filter(([name]) => query[name] !== undefined)
     .map(([, filter]) => filter);
   if (isBound(caller)) filters.push(listing.filters['site']);
@@ -139,14 +139,14 @@ export function listResources<K extends string, D extends AnyDoc>(
   return { kind: 'answer', status: 200, text: `{"items":[${items}],"revision":${fleet.revision}${tail}}` };
 }
 
-type DocumentFilter<D> = ((doc: D, id: string) => boolean) | undefined;
+type DocumentPredicate<D> = ((doc: D, id: string) => boolean) | undefined;
 
 /** The filters of a call as one question; undefined when everything is wanted. */
 function combineFilters<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
   { call, sight }: { readonly call: Call<unknown, ListQuery>; readonly sight: Redactor | undefined },
-): DocumentFilter<D> {
+): DocumentPredicate<D> {
   const tests: ((doc: D, id: string) => boolean)[] = [];
   for (const [name, filter] of Object.entries(listing.filters)) {
     const value = call.query[name];
@@ -164,7 +164,7 @@ function combineFilters<K extends string, D extends AnyDoc>(
 }
 
 interface Walk<D extends AnyDoc> {
-  readonly wanted: DocumentFilter<D>;
+  readonly wanted: DocumentPredicate<D>;
   readonly after: string;
   readonly limit: number;
   readonly call: Call<unknown, ListQuery>;
@@ -227,7 +227,7 @@ function candidates<K extends string, D extends AnyDoc>(
 
 interface Sorting<K extends string, D extends AnyDoc> {
   readonly listing: Listing<K, D>;
-  readonly wanted: DocumentFilter<D>;
+  readonly wanted: DocumentPredicate<D>;
   readonly sort: string;
   readonly cursor: Cursor | undefined;
   readonly limit: number;

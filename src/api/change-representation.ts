@@ -34,7 +34,7 @@ interface ChangeJson {
 }
 
 /** Whose a document is. */
-interface Ownership {
+interface DocumentScope {
   readonly site: string | undefined;
   readonly project: Projects;
 }
@@ -45,7 +45,7 @@ export class ChangeRepresentations {
   /** A change is the same for all callers that may see it: rendered once. */
   readonly #texts = new WeakMap<Change, string>();
   /** Whose a deleted document was, for as long as its commit is in memory. */
-  readonly #deletedOf = new WeakMap<Change, Ownership>();
+  readonly #deletedOf = new WeakMap<Change, DocumentScope>();
 
   constructor(representations: readonly Representation<string, never>[], scopes: Pick<Composition, 'scopeOf'>) {
     this.#scopes = scopes;
@@ -95,7 +95,7 @@ export class ChangeRepresentations {
     return canSeeSite(caller, of?.site) && canSeeProject(caller, of?.project);
   }
 
-  #ownershipOf({ kind }: AnyRepresentation, doc: AnyDoc, fleet: FleetReader): Ownership {
+  #ownershipOf({ kind }: AnyRepresentation, doc: AnyDoc, fleet: FleetReader): DocumentScope {
     const { siteOf, projectOf } = this.#scopes.scopeOf(kind);
     return { site: siteOf(doc, fleet), project: projectOf(doc, fleet) };
   }

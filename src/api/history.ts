@@ -144,7 +144,7 @@ interface VisibleCommit {
   readonly chars: number;
 }
 
-interface Page {
+interface HistoryPage {
   readonly items: readonly VisibleCommit[];
   /** The entry below the page, for what changed in the last one. */
   readonly older?: VisibleCommit | undefined;
@@ -152,7 +152,7 @@ interface Page {
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function readVisiblePage(source: HistorySource, { query, caller, sight }: HistoryRequest): Promise<Page> {
+async function readVisiblePage(source: HistorySource, { query, caller, sight }: HistoryRequest): Promise<HistoryPage> {
   const { journal, workload } = source;
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
   const kinds = kind === undefined ? undefined : new Set([kind]);
@@ -183,7 +183,7 @@ async function readVisiblePage(source: HistorySource, { query, caller, sight }: 
 }
 
 /** The last one found is the first of the next page. */
-function splitPage(seen: readonly VisibleCommit[]): Page {
+function splitPage(seen: readonly VisibleCommit[]): HistoryPage {
   const items = seen.slice(0, -1);
   return { items, older: seen.at(-1), next: items.at(-1)?.commit.revision };
 }

@@ -7,7 +7,7 @@ import { parseJson } from './input/json-body.ts';
 import { repeatedBody } from './input/repeated-body.ts';
 import type { CountClosed } from './limits/close-reasons.ts';
 import type { Connections } from './limits/connections.ts';
-import type { Limits } from './limits/limits.ts';
+import type { ServerLimits } from './limits/limits.ts';
 import { problemOf, unsupportedMediaType } from './problem.ts';
 import { HEADER_BYTES_MAX, refuseConnection } from './refuse-connection.ts';
 import type { ReplyWriter } from './reply-writer.ts';
@@ -41,7 +41,7 @@ const PARAM_LENGTH_MAX = 600;
 
 export interface HttpAppParts {
   readonly tls?: TlsOptions | undefined;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly replies: ReplyWriter;
   readonly connections: Connections;
   readonly countClosed: CountClosed;

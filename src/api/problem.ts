@@ -1,7 +1,7 @@
 // Everything that goes wrong, as application/problem+json (RFC 9457): a stable code, a sentence that says what to do, the
 // offending field. It never shows a stack, a secret, or what an internal error said.
 import type { BodyType } from '../access/index.ts';
-import type { Problem, Refusal } from '../fleet/index.ts';
+import type { SchemaProblem, Refusal } from '../fleet/index.ts';
 import { NotHolder, StoreUnavailable } from '../journal/index.ts';
 import { http } from '../link/index.ts';
 
@@ -13,7 +13,7 @@ interface HttpProblemOptions {
   /** What is wrong and what to do. */
   readonly detail: string;
   readonly field?: string | undefined;
-  readonly problems?: readonly Problem[];
+  readonly problems?: readonly SchemaProblem[];
   readonly facts?: Readonly<Record<string, unknown>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -84,7 +84,7 @@ export function refusalProblem(refusal: Refusal): HttpProblem {
 }
 
 /** Input that does not match the schema of the route. Every problem is reported, by field. */
-export function malformedProblem(where: 'path' | 'query' | 'body', problems: readonly Problem[]): HttpProblem {
+export function malformedProblem(where: 'path' | 'query' | 'body', problems: readonly SchemaProblem[]): HttpProblem {
   const [first] = problems;
   const text = problems.map((one) => `${one.field === '' ? `the ${where}` : one.field} ${one.message}`).join('; ');
   return new HttpProblem({

@@ -16,7 +16,7 @@ import { addressBlockOf } from './limits/address-block.ts';
 import type { AuthenticationResult, Authenticator, CallerState } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
 import type { Connections } from './limits/connections.ts';
-import type { Limits } from './limits/limits.ts';
+import type { ServerLimits } from './limits/limits.ts';
 import type { Metrics } from './metrics.ts';
 import { peerCertificate } from './peer-certificate.ts';
 import { HttpProblem, refusalProblem, unavailableProblem } from './problem.ts';
@@ -61,7 +61,7 @@ export interface RequestAdmissionOptions {
   readonly journal: Journal;
   readonly clock: Clock;
   readonly authenticator: Authenticator;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly metrics: Metrics;
   readonly connections: Connections;
   readonly closing: AbortSignal;

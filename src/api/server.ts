@@ -22,7 +22,7 @@ import type { CountClosed } from './limits/close-reasons.ts';
 import { Connections } from './limits/connections.ts';
 import { Forwarder } from './forward.ts';
 import { RequestAdmission, type CheckPeer, type SignRefusal } from './request-admission.ts';
-import { DEFAULT_LIMITS, type Limits } from './limits/limits.ts';
+import { DEFAULT_LIMITS, type ServerLimits } from './limits/limits.ts';
 import { checkListen, type ListenAddress } from './listen.ts';
 import { Metrics } from './metrics.ts';
 import { notFoundProblemFor } from './not-found.ts';
@@ -50,7 +50,7 @@ export interface ServerOptions {
   readonly log: Logger;
   /** Made by whoever counts what the server does not see. */
   readonly metrics?: Metrics;
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<ServerLimits>;
   readonly tls?: TlsOptions;
   readonly insecure?: boolean;
   /** Where others reach this server, when that is not where it listens. */
@@ -149,7 +149,7 @@ function urlOf(host: string, port: number, { tls }: ServerOptions): string {
 
 interface Inner {
   readonly closing: AbortSignal;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   readonly metrics: Metrics;
 }
 

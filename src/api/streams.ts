@@ -6,7 +6,7 @@ import type { Clock, Journal } from '../journal/index.ts';
 import type { Authenticator, CallerState } from './authenticate.ts';
 import { ResponseSink } from './response-sink.ts';
 import { callerOf, shuttingDownProblem } from './request-admission.ts';
-import type { Limits } from './limits/limits.ts';
+import type { ServerLimits } from './limits/limits.ts';
 import { HttpProblem } from './problem.ts';
 
 /** Below the idle timeouts of common proxies. */
@@ -18,7 +18,7 @@ const TIMER_MAX_MS = 2 ** 31 - 1;
 const EVENT_STREAM = 'text/event-stream';
 
 export interface StreamsOptions {
-  readonly limits: Pick<Limits, 'streams' | 'streamsPerToken' | 'streamsAdminShare'>;
+  readonly limits: Pick<ServerLimits, 'streams' | 'streamsPerToken' | 'streamsAdminShare'>;
   readonly authenticator: Authenticator;
   readonly clock: Clock;
   readonly closing: AbortSignal;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
 import { sentenceOf } from './operations/progress.ts';
-import type { Column } from './output/table.ts';
+import type { TableColumn } from './output/table.ts';
 import type { Alarm } from './client/representations.ts';
 
 export function alarmsCommand(cli: Cli): Command {
@@ -19,7 +19,7 @@ export function alarmsCommand(cli: Cli): Command {
     async (session, { options: { site, severity } }) => {
       const alarms = await session.client.list<Alarm>('/api/v1/alarms', { site, severity });
       const nowMs = session.nowMs();
-      const columns: readonly Column<Alarm>[] = [
+      const columns: readonly TableColumn<Alarm>[] = [
         { title: 'severity', of: (alarm) => alarm.severity, colour: 'state' },
         { title: 'site', of: (alarm) => alarm.site },
         { title: 'since', of: (alarm) => relativeTime(alarm.sinceMs, nowMs) },

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { jsonIn, notMusterFailure } from './client/answer-body.ts';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { parseDuration } from './output/duration.ts';
-import { EXIT, Failure, usage } from './exit-code.ts';
+import { EXIT, CommandFailure, usage } from './exit-code.ts';
 import type { Session } from './session.ts';
 
 interface ExportOptions {
@@ -47,9 +47,9 @@ function exportCommand(cli: Cli): Command {
       throw usage('--since has to be earlier than --until: nothing lies between them.');
     const signal = session.terminal.interruptSignal();
     const end = await copyLines(session, await session.client.stream('/api/v1/audit', { query, signal }), signal);
-    if (signal.aborted) throw new Failure(EXIT.interrupted, 'Interrupted: the export is not complete.');
+    if (signal.aborted) throw new CommandFailure(EXIT.interrupted, 'Interrupted: the export is not complete.');
     if (end === undefined) {
-      throw new Failure(
+      throw new CommandFailure(
         EXIT.unreachable,
         'The export was cut off before its end. Run it again, or a shorter time of it.',
       );

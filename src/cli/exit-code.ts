@@ -24,23 +24,23 @@ export const EXIT_CODES: readonly (readonly [code: ExitCode, about: string])[] =
 ];
 
 /** Ends the program with a sentence and a code. The only way that commands fail on purpose. */
-export class Failure extends Error {
+export class CommandFailure extends Error {
   readonly exitCode: ExitCode;
 
   constructor(exitCode: ExitCode, message: string, options: { readonly cause?: unknown } = {}) {
     super(message, options);
-    this.name = 'Failure';
+    this.name = 'CommandFailure';
     this.exitCode = exitCode;
   }
 }
 
 /** A change without any option that says what. The flags of the command complete the sentence. */
-export class NothingSaid extends Failure {
+export class NothingSaid extends CommandFailure {
   constructor(todo: string) {
     super(EXIT.usage, `Say what to ${todo}`);
   }
 }
 
-export function usage(message: string): Failure {
-  return new Failure(EXIT.usage, message);
+export function usage(message: string): CommandFailure {
+  return new CommandFailure(EXIT.usage, message);
 }

@@ -5,7 +5,7 @@ import { withAction, addExamples, type Cli } from './command.ts';
 import { commitLines } from './output/commit-text.ts';
 import { relativeTime } from './output/duration.ts';
 import { ApiRefusal } from './client/problem.ts';
-import { EXIT, Failure, usage } from './exit-code.ts';
+import { EXIT, CommandFailure, usage } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import type { Session } from './session.ts';
 import type { Commit } from './client/representations.ts';
@@ -17,7 +17,7 @@ interface HistoryOptions {
   readonly before?: number;
 }
 
-interface Page {
+interface CommitPage {
   readonly items: readonly Commit[];
   readonly next?: number;
 }
@@ -57,7 +57,7 @@ export function historyCommand(cli: Cli): Command {
 async function reportNothing(session: Session, resource: string | undefined): Promise<void> {
   if (resource !== undefined && !(await mayBeThere(session, parseResource(resource)))) {
     const found = `There is no ${resource} that you can see, and no history of one is kept. Check the kind and the name.`;
-    throw new Failure(EXIT.refused, found);
+    throw new CommandFailure(EXIT.refused, found);
   }
   session.note('Nothing that is still kept.');
 }
@@ -90,7 +90,7 @@ async function readHistory({ client }: Session, wanted: HistoryFilter): Promise<
   let { before } = wanted;
   do {
     const query = { kind, id, operation, before, limit: Math.min(PAGE_MAX, limit - found.length) };
-    const page: Page = await client.get('/api/v1/history', query);
+    const page: CommitPage = await client.get('/api/v1/history', query);
     if (!isListOfObjects(page.items)) throw notMusterFailure(client.server, 'a page that holds no list');
     if (page.next !== undefined && page.next >= (before ?? Infinity)) {
       throw notMusterFailure(client.server, 'pages that lead back to themselves');

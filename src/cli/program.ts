@@ -3,7 +3,7 @@ import { type Argument, Command, CommanderError, Help, Option } from 'commander'
 import type { Cli, NodeTools, Starters, StoreTools } from './command.ts';
 import { COMMANDS } from './commands.ts';
 import { escapingTerminal } from './output/escape.ts';
-import { EXIT, EXIT_CODES, Failure, usage } from './exit-code.ts';
+import { EXIT, EXIT_CODES, CommandFailure, usage } from './exit-code.ts';
 import { ApiRefusal } from './client/problem.ts';
 import { parseTimeout } from './output/duration.ts';
 import { DEFAULT_SERVER } from './session.ts';
@@ -27,7 +27,7 @@ export async function runCli(words: readonly string[], options: CliOptions): Pro
     return cli.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
-    if (!(error instanceof Failure)) {
+    if (!(error instanceof CommandFailure)) {
       terminal.err(faultText(error));
       return EXIT.refused;
     }
@@ -36,7 +36,7 @@ export async function runCli(words: readonly string[], options: CliOptions): Pro
   }
 }
 
-function failureText(failure: Failure, verbose: boolean): string {
+function failureText(failure: CommandFailure, verbose: boolean): string {
   const id = failure instanceof ApiRefusal ? failure.body.requestId : undefined;
   const more = verbose && id !== undefined ? `\nRequest id: ${id}` : '';
   return `${failure.message}${more}\n`;
@@ -122,7 +122,9 @@ function nameInFailures(what: Option | Argument): void {
     try {
       return parse.call(what, value, previous) as T;
     } catch (error) {
-      throw error instanceof Failure && error.exitCode === EXIT.usage ? usage(`${name}: ${error.message}`) : error;
+      throw error instanceof CommandFailure && error.exitCode === EXIT.usage
+        ? usage(`${name}: ${error.message}`)
+        : error;
     }
   };
 }

@@ -6,8 +6,8 @@ import { relativeTime } from './output/duration.ts';
 import { EXIT, NothingSaid, type ExitCode } from './exit-code.ts';
 import { showPages } from './output/list-output.ts';
 import { ApiRefusal } from './client/problem.ts';
-import type { Facts, Session } from './session.ts';
-import type { Column } from './output/table.ts';
+import type { LabelledFacts, Session } from './session.ts';
+import type { TableColumn } from './output/table.ts';
 import type { Site } from './client/representations.ts';
 
 export interface ResourceSpec<R> {
@@ -20,14 +20,14 @@ export interface ResourceSpec<R> {
   readonly by?: 'id';
   /** One that appears in examples. */
   readonly sample: string;
-  readonly columns: (nowMs: number) => readonly Column<R>[];
-  readonly facts: (one: R, nowMs: number) => Facts;
+  readonly columns: (nowMs: number) => readonly TableColumn<R>[];
+  readonly facts: (one: R, nowMs: number) => LabelledFacts;
 }
 
 /** An option of a list; its name is the API's filter: `--created-by` requests `createdBy`. */
 export type ListFilter = readonly [flags: string, about: string];
 
-export interface ListOptions {
+export interface ResourceListOptions {
   readonly filters?: readonly ListFilter[];
   /** Printed when there are none. */
   readonly empty: string;
@@ -41,7 +41,7 @@ export function resourcePath<R>({ path }: Pick<ResourceSpec<R>, 'path'>, name: s
 export function listCommand<R>(
   cli: Cli,
   resource: ResourceSpec<R>,
-  { filters = [], empty, ...rest }: ListOptions,
+  { filters = [], empty, ...rest }: ResourceListOptions,
 ): Command {
   const { command: word, kind, path, columns } = resource;
   const command = new Command('list').alias('ls').description(`List ${word.replaceAll('-', ' ')}`);
@@ -153,7 +153,7 @@ export async function forEachName(
 /** What every representation says about its last change. */
 type ChangeInfo = Pick<Site, 'revision' | 'changedBy' | 'changedAtMs'>;
 
-export function changedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): Facts {
+export function changedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): LabelledFacts {
   return [
     ['Changed', `${relativeTime(changedAtMs, nowMs)} by ${changedBy}`],
     ['Revision', String(revision)],

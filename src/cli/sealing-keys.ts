@@ -2,7 +2,7 @@
 // their ids is shown.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
-import type { Column } from './output/table.ts';
+import type { TableColumn } from './output/table.ts';
 import type { ResealedSecrets, SealingKey } from './client/representations.ts';
 
 const PATH = '/api/v1/sealing-keys';
@@ -13,7 +13,7 @@ const USES: Readonly<Record<SealingKey['use'], string>> = {
   missing: 'missing: the server that decides does not have it',
 };
 
-const COLUMNS: readonly Column<SealingKey>[] = [
+const COLUMNS: readonly TableColumn<SealingKey>[] = [
   { title: 'key', of: ({ id }) => id, colour: 'bold' },
   { title: 'use', of: ({ use }) => USES[use] },
   { title: 'secrets', of: ({ secrets }) => secrets, align: 'right' },

@@ -4,7 +4,7 @@ import { Client } from './client/client.ts';
 import { hasControls } from './output/escape.ts';
 import { usage } from './exit-code.ts';
 import { painter, wantsColours, type Paint } from './output/paint.ts';
-import { renderFacts, renderTable, type Column } from './output/table.ts';
+import { renderFacts, renderTable, type TableColumn } from './output/table.ts';
 import type { Terminal } from './output/terminal.ts';
 import { findToken, tokenAdvice } from './client/token-file.ts';
 
@@ -25,7 +25,7 @@ export interface GlobalOptions {
 
 export const DEFAULT_SERVER = 'http://127.0.0.1:7070';
 
-export type Facts = readonly (readonly [name: string, value: string | undefined])[];
+export type LabelledFacts = readonly (readonly [name: string, value: string | undefined])[];
 
 export class Session {
   readonly client: Client;
@@ -67,14 +67,14 @@ export class Session {
     this.terminal.err(`${text}\n`);
   }
 
-  async writeList<R>(rows: readonly R[], columns: readonly Column<R>[], empty: string): Promise<void> {
+  async writeList<R>(rows: readonly R[], columns: readonly TableColumn<R>[], empty: string): Promise<void> {
     if (this.output !== 'table') return this.writeValue(rows);
     if (rows.length === 0) this.note(empty);
     else this.terminal.out(renderTable(rows, columns, this.paint));
   }
 
   /** One resource: as facts for people, whole for programs. */
-  async writeOne(value: object, facts: Facts): Promise<void> {
+  async writeOne(value: object, facts: LabelledFacts): Promise<void> {
     if (this.output !== 'table') return this.writeValue(value);
     this.terminal.out(renderFacts(facts, this.paint));
   }

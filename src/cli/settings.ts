@@ -4,8 +4,8 @@ import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
 import { usage } from './exit-code.ts';
 import { readInput, readValue } from './input/input-file.ts';
-import type { Facts } from './session.ts';
-import type { Column } from './output/table.ts';
+import type { LabelledFacts } from './session.ts';
+import type { TableColumn } from './output/table.ts';
 import type { Setting } from './client/representations.ts';
 
 const SETTINGS = '/api/v1/settings';
@@ -22,7 +22,7 @@ export function settingsCommand(cli: Cli): Command {
   );
 }
 
-const COLUMNS: readonly Column<Setting>[] = [
+const COLUMNS: readonly TableColumn<Setting>[] = [
   { title: 'name', of: (one) => one.name, colour: 'bold' },
   { title: 'value', of: (one) => short(one.value) },
   { title: 'from', of: (one) => one.changedBy ?? 'default' },
@@ -35,7 +35,7 @@ function short(value: unknown): string {
     .join(' ');
 }
 
-function facts(one: Setting, nowMs: number): Facts {
+function facts(one: Setting, nowMs: number): LabelledFacts {
   const { changedAtMs, changedBy } = one;
   return [
     ['Name', one.name],

@@ -12,8 +12,8 @@ import {
   type ResourceSpec,
 } from './resource-commands.ts';
 import { omitUndefined } from './input/defined-fields.ts';
-import type { Facts } from './session.ts';
-import type { Column } from './output/table.ts';
+import type { LabelledFacts } from './session.ts';
+import type { TableColumn } from './output/table.ts';
 import type { Site } from './client/representations.ts';
 
 const SITES: ResourceSpec<Site> = {
@@ -37,7 +37,7 @@ export function sitesCommand(cli: Cli): Command {
   );
 }
 
-function columns(nowMs: number): readonly Column<Site>[] {
+function columns(nowMs: number): readonly TableColumn<Site>[] {
   return [
     { title: 'name', of: (site) => site.name, colour: 'bold' },
     { title: 'description', of: (site) => site.description },
@@ -46,7 +46,7 @@ function columns(nowMs: number): readonly Column<Site>[] {
   ];
 }
 
-function facts(site: Site, nowMs: number): Facts {
+function facts(site: Site, nowMs: number): LabelledFacts {
   return [['Name', site.name], ['Description', site.description], ...changedFacts(site, nowMs)];
 }
 

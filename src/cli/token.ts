@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { parseDuration, relativeTime } from './output/duration.ts';
 import { omitUndefined } from './input/defined-fields.ts';
-import type { Column } from './output/table.ts';
+import type { TableColumn } from './output/table.ts';
 import type { Token } from './client/representations.ts';
 
 const TOKENS = '/api/v1/tokens';
@@ -18,7 +18,7 @@ export function tokenCommand(cli: Cli): Command {
   );
 }
 
-function columns(nowMs: number): readonly Column<Token>[] {
+function columns(nowMs: number): readonly TableColumn<Token>[] {
   return [
     { title: 'id', of: (token) => token.id, colour: 'bold' },
     { title: 'name', of: (token) => token.name },
@@ -43,7 +43,7 @@ function stateOf({ revoked, consumed, expiresAtMs }: Token, nowMs: number): stri
   return `${expiresAtMs <= nowMs ? 'expired' : 'good, expires'} ${relativeTime(expiresAtMs, nowMs)}`;
 }
 
-interface ListOptions {
+interface TokenListOptions {
   readonly role?: string;
   readonly all?: boolean;
 }
@@ -55,7 +55,7 @@ function listTokens(cli: Cli): Command {
     .option('--role <role>', 'only viewer, operator, admin, agent, join or manager ones')
     .option('--all', 'also those that were revoked');
   addExamples(command, ['who is an admin', 'muster token list --role admin']);
-  return withAction<ListOptions>(cli, command, async (session, { options: { role, all } }) => {
+  return withAction<TokenListOptions>(cli, command, async (session, { options: { role, all } }) => {
     const tokens = await session.client.list<Token>(TOKENS, { role, revoked: all === true ? undefined : false });
     await session.writeList(tokens, columns(session.nowMs()), 'No tokens.');
     return undefined;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from './command.ts';
 import { commitLines } from './output/commit-text.ts';
-import { EXIT, Failure, type ExitCode } from './exit-code.ts';
+import { EXIT, CommandFailure, type ExitCode } from './exit-code.ts';
 import { wholeNumber } from './input/input-file.ts';
 import { ApiRefusal, unreachableFailure } from './client/problem.ts';
 import { ProgressNote } from './output/progress-note.ts';
@@ -81,7 +81,7 @@ export class WatchFollower {
   /** A server that says no says it again; one that is away may come back, if it was ever there. */
   #demandRetryable(error: unknown, broken: number): void {
     const refused = error instanceof ApiRefusal && error.status !== 503;
-    if (refused || (error instanceof Failure && !(error instanceof ApiRefusal))) throw error;
+    if (refused || (error instanceof CommandFailure && !(error instanceof ApiRefusal))) throw error;
     if (this.#lastId === undefined || broken >= RECONNECTS_MAX) {
       throw error instanceof ApiRefusal ? error : unreachableFailure(this.#session.client.server, error);
     }
@@ -91,7 +91,7 @@ export class WatchFollower {
   /** True when the limit is reached. */
   async #show({ event, data, id }: ServerSentEvent): Promise<boolean> {
     this.#lastId = id ?? this.#lastId;
-    if (event === 'gone' || event === 'diverged') throw new Failure(EXIT.refused, LOST_PLACES[event]);
+    if (event === 'gone' || event === 'diverged') throw new CommandFailure(EXIT.refused, LOST_PLACES[event]);
     if (event === 'open') this.#head = headIn(data) ?? this.#head;
     if (event === 'commit') await this.#write(data);
     this.#reportCatchUp();

@@ -1,7 +1,7 @@
 // When reports that BFD to a host is down are believed, and what happens to its services then.
 import { describe, expect, test } from 'vitest';
 import type { Host } from '../hosts/index.ts';
-import { fitHost, LEAVING, servedBy, service, type World } from './election-fixture.ts';
+import { fitHost, LEAVING, servedBy, service, type ElectionWorld } from './election-fixture.ts';
 import { isDownByMajority, bfdDetectorOf, type PeerBfdStatus } from './bfd-majority.ts';
 import { bfdPeers, BFD_OBSERVERS_MAX } from './bfd-peers.ts';
 
@@ -26,7 +26,7 @@ test.each([
   expect(isDownByMajority(said(text))).toBe(expected);
 });
 
-const pair = (world: World): string => {
+const pair = (world: ElectionWorld): string => {
   const doc = service(world.fleet, NAT);
   return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
 };

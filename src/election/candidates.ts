@@ -4,7 +4,7 @@ import { idOf, type FleetReader } from '../fleet/index.ts';
 import type { Host } from '../hosts/index.ts';
 import { ROUTER, externalReachPredicate } from '../network/index.ts';
 import type { IsBfdDownByMajority } from './health.ts';
-import { weightedHostOf, WHY_LISTED_MAX, type Rejection, type Service, type StoredService } from './model.ts';
+import { weightedHostOf, WHY_LISTED_MAX, type CandidateRejection, type Service, type StoredService } from './model.ts';
 import { STANDINGS, type Standing } from './standings.ts';
 import { hasPresence, hostListsWithPresence, type Subject } from './desired-services.ts';
 
@@ -16,7 +16,7 @@ export interface Candidate {
 
 export interface Rejected {
   readonly host: string;
-  readonly because: Rejection;
+  readonly because: CandidateRejection;
 }
 
 export interface Candidates {
@@ -145,7 +145,7 @@ export class ElectionContext {
   }
 
   /** Why a host cannot serve a service; `no-presence` when it has nothing of its subject. Costs O(1). */
-  rejectionOf(doc: Service, host: string): Rejection | 'no-presence' | undefined {
+  rejectionOf(doc: Service, host: string): CandidateRejection | 'no-presence' | undefined {
     const because = this.#rejectionFor(this.#standings.get(host), this.#wayOutOf(doc));
     if (because !== undefined) return because;
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
@@ -182,7 +182,7 @@ export class ElectionContext {
     return weight + (this.#more.get(id) ?? 0) - baseWeight;
   }
 
-  #rejectionFor(standing: Readonly<Standing>, reaches: (host: Host) => boolean): Rejection | undefined {
+  #rejectionFor(standing: Readonly<Standing>, reaches: (host: Host) => boolean): CandidateRejection | undefined {
     const { id, host, rejection } = standing;
     if (host === undefined) return 'unknown-host';
     if (rejection !== undefined && rejection !== 'agent-too-old') return rejection;

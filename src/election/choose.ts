@@ -3,7 +3,7 @@
 import { mark } from '../fleet/index.ts';
 import type { Candidates, ElectionContext } from './candidates.ts';
 import type { Cause, Loss, StoredService } from './model.ts';
-import { whyOf, type Choice } from './why.ts';
+import { whyOf, type ElectedHost } from './why.ts';
 
 export interface ChoiceRequest {
   readonly service: Pick<StoredService, 'id' | 'doc'>;
@@ -21,7 +21,7 @@ export interface ChoiceRequest {
 }
 
 /** Undefined when there is no candidate. The choice is counted in the context. */
-export function chooseHost(context: ElectionContext, request: ChoiceRequest, nowMs: number): Choice | undefined {
+export function chooseHost(context: ElectionContext, request: ChoiceRequest, nowMs: number): ElectedHost | undefined {
   const { service, cause, lost, excluded, fallback } = request;
   const candidates = context.candidatesOf(service, excluded);
   const keeper = chooseConntrackHolder(context, request);

@@ -4,7 +4,7 @@ import { put, type Change, type FleetReader } from '../fleet/index.ts';
 import { findHost, isTombstoned } from '../hosts/index.ts';
 import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../operations/index.ts';
 import { SERVICE, type Service, type StoredService, type Why } from './model.ts';
-import type { Choice } from './why.ts';
+import type { ElectedHost } from './why.ts';
 
 export interface Authorship {
   readonly by: string;
@@ -17,7 +17,7 @@ const authorFields = ({ by, nowMs }: Authorship): Pick<Service, 'changedBy' | 'c
 });
 
 /** Designates this host. */
-export function designate(fleet: FleetReader, doc: Service, { host, why }: Choice, by: Authorship): Service {
+export function designate(fleet: FleetReader, doc: Service, { host, why }: ElectedHost, by: Authorship): Service {
   const { handover: _, cameFrom: __, standby, ...rest } = doc;
   const from = doc.designated?.host;
   const before = from === undefined ? undefined : findHost(fleet, from)?.doc;

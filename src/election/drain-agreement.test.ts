@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { beginEvacuation, CONDITIONS, HOST, isTombstoned, planEvacuation } from '../hosts/index.ts';
 import { accept } from '../journal/index.ts';
-import { fitHost, LEAVING, outOfControl, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, outOfControl, portOn, routed, service, ElectionWorld } from './election-fixture.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
 import { SERVICE, type Service } from './model.ts';
 
@@ -15,7 +15,7 @@ const NEAR_THE_END = 40;
 const COMMITS_MAX = 4;
 
 /** States of a host, applied to the world and to the fleet. */
-const STATES: Readonly<Record<string, (world: World, host: string) => Promise<void>>> = {
+const STATES: Readonly<Record<string, (world: ElectionWorld, host: string) => Promise<void>>> = {
   fine: async () => undefined,
   leaving: (world, host) => world.edit(host, LEAVING),
   suspect: (world, host) => world.connect(host, 'suspect'),
@@ -45,8 +45,8 @@ const STATES: Readonly<Record<string, (world: World, host: string) => Promise<vo
 const NAMES = Object.keys(STATES);
 
 /** Services of a, which is to leave; b is a candidate, and so is c where there is one. */
-async function served(others: readonly string[], rules: Partial<Service>): Promise<World> {
-  const world = await World.of(
+async function served(others: readonly string[], rules: Partial<Service>): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
     fitHost('a'),
     routed('r1', SUBNETS),
     SUBNETS.map((one) => portOn('a', one)),
@@ -60,7 +60,7 @@ async function served(others: readonly string[], rules: Partial<Service>): Promi
 }
 
 /** The next step of the drain of each leaving host; commits nothing when there is none. */
-async function drain(world: World): Promise<void> {
+async function drain(world: ElectionWorld): Promise<void> {
   const leaving = [...world.fleet.all(HOST)].filter(({ doc }) => isTombstoned(doc));
   for (const { id } of leaving) {
     await world.commit((fleet) => {
@@ -74,7 +74,7 @@ async function drain(world: World): Promise<void> {
 }
 
 /** Both run at every tick, the drain first. Counts commits to services near the end. */
-async function commitsNearTheEnd(world: World): Promise<number> {
+async function commitsNearTheEnd(world: ElectionWorld): Promise<number> {
   let [tick, commits] = [0, 0];
   const end = world.journal.onCommit(({ applied }) => {
     if (tick >= TICKS - NEAR_THE_END && applied.some(({ kind }) => kind === SERVICE.name)) commits += 1;

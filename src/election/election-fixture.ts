@@ -151,7 +151,7 @@ export class FakeViewsDriver implements Driver {
   }
 }
 
-export class World extends TestWorld {
+export class ElectionWorld extends TestWorld {
   readonly views = new FakeViewsDriver();
   /** Hosts whose BFD is up. */
   readonly bfdUp = new Set<string>();
@@ -165,8 +165,8 @@ export class World extends TestWorld {
   readonly possiblyPartitioned = new Set<string>();
   #election: ElectionController | undefined;
 
-  static async of(...changes: readonly (Change | readonly Change[])[]): Promise<World> {
-    const world = new World(MODELS);
+  static async of(...changes: readonly (Change | readonly Change[])[]): Promise<ElectionWorld> {
+    const world = new ElectionWorld(MODELS);
     await world.restart();
     await world.put(...fleetOf(...changes));
     return world;
@@ -287,8 +287,8 @@ export class World extends TestWorld {
 }
 
 /** These hosts all have a port behind router `r1`, and everything is elected. */
-export async function servedBy(...names: readonly string[]): Promise<World> {
-  const world = await World.of(
+export async function servedBy(...names: readonly string[]): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
     names.map((name) => fitHost(name)),
     routed('r1', ['s1']),
     names.map((name) => portOn(name, 's1')),

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { idOf, put, remove } from '../fleet/index.ts';
 import { HOST, type Host } from '../hosts/index.ts';
 import { PORT, ROUTER, SUBNET, TRANSPORT_ZONE } from '../network/index.ts';
-import { fitHost, LEAVING, plainSubnet, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, plainSubnet, portOn, routed, service, ElectionWorld } from './election-fixture.ts';
 
-const epochOf = (world: World, id: string): number => service(world.fleet, id)?.epoch ?? -1;
+const epochOf = (world: ElectionWorld, id: string): number => service(world.fleet, id)?.epoch ?? -1;
 
-async function three(): Promise<World> {
-  const world = await World.of(
+async function three(): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
     ['a', 'b', 'x'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     ['a', 'b', 'x'].map((name) => portOn(name, 's1')),
@@ -85,7 +85,7 @@ test('one-that-is-held-on-a-leaving-host-says-so-when-no-other-could-take-it', a
 });
 
 test('the-peers-of-a-silent-host-are-asked-once-in-a-look-for-all-its-services', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     [fitHost('a', { baseWeight: 9 }), fitHost('b')],
     ['1', '2'].flatMap((nth) => routed(`r${nth}`, [`s${nth}`])),
     ['a', 'b'].flatMap((name) => ['s1', 's2'].map((subnet) => portOn(name, subnet))),
@@ -135,7 +135,7 @@ test('of-a-silent-site-a-host-that-is-forced-down-loses-its-services', async () 
 test.each(['suspect', 'down'] as const)(
   'a-host-that-leaves-no-more-is-not-called-degraded-while-it-is-%s',
   async (state) => {
-    const world = await World.of(fitHost('a', LEAVING), routed('r1', ['s1']), portOn('a', 's1'));
+    const world = await ElectionWorld.of(fitHost('a', LEAVING), routed('r1', ['s1']), portOn('a', 's1'));
     await world.settle();
     expect(world.shown()).toBe('nat:r1 a!, subnet-route:s1 a!');
     world.possiblyPartitioned.add('central');
@@ -149,7 +149,7 @@ test.each(['suspect', 'down'] as const)(
 );
 
 test('a-silent-host-keeps-what-no-other-can-take', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   const epoch = epochOf(world, 'nat:r1');
   await world.silent('a', 'down');
@@ -168,7 +168,7 @@ test('a-silent-host-keeps-what-no-other-can-take', async () => {
 });
 
 test('with-the-last-port-gone-it-is-withdrawn-and-elected-with-the-next', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'y'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     portOn('a', 's1'),
@@ -184,7 +184,7 @@ test('with-the-last-port-gone-it-is-withdrawn-and-elected-with-the-next', async 
 });
 
 test('a-host-that-cannot-do-it-keeps-it-only-while-there-is-something-to-do', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   const { tunnelAddress: _, ...rest } = fitHost('a').doc as Host;
   await world.put(put(HOST, idOf(HOST, 'a'), rest));
@@ -196,7 +196,7 @@ test('a-host-that-cannot-do-it-keeps-it-only-while-there-is-something-to-do', as
 });
 
 test('a-host-that-is-back-is-not-a-last-resort-any-more-even-if-it-cannot-do-it', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('a', LEAVING));
   await world.settle();
@@ -209,7 +209,7 @@ test('a-host-that-is-back-is-not-a-last-resort-any-more-even-if-it-cannot-do-it'
 });
 
 test('one-of-two-ports-gone-changes-nothing-both-gone-hand-it-over', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'y'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     portOn('a', 's1', 'a1'),
@@ -246,7 +246,7 @@ test('hosts-that-leave-together-pass-nothing-to-each-other', async () => {
 });
 
 test('a-leaving-host-that-alone-has-presence-keeps-it-degraded-until-it-is-back', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   const epoch = epochOf(world, 'nat:r1');
   await world.put(fitHost('a', LEAVING));
@@ -264,7 +264,7 @@ test('a-leaving-host-that-alone-has-presence-keeps-it-degraded-until-it-is-back'
 });
 
 test('hard-exclusion-withdraws-what-only-leaving-hosts-could-do', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.say('nat:r1', { exclusion: 'hard' });
   await world.put(fitHost('a', LEAVING));
@@ -278,7 +278,7 @@ test('hard-exclusion-withdraws-what-only-leaving-hosts-could-do', async () => {
 });
 
 test('an-emptied-leaving-host-passes-it-to-a-leaving-one-that-still-has-presence', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'b'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     ['a', 'b'].map((name) => portOn(name, 's1')),
@@ -294,7 +294,7 @@ test('an-emptied-leaving-host-passes-it-to-a-leaving-one-that-still-has-presence
 });
 
 test('a-new-service-beside-a-leaving-host-goes-to-another', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     fitHost('a', LEAVING),
     fitHost('x'),
     plainSubnet('s1'),
@@ -364,7 +364,7 @@ test('another-server-goes-on-with-what-it-finds', async () => {
 
 test('no-more-services-are-handed-over-at-once-than-the-setting-says', async () => {
   const subnets = ['s1', 's2', 's3', 's4', 's5'];
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'x'].map((name) => fitHost(name)),
     routed('r1', subnets),
     subnets.map((one) => portOn('a', one)),
@@ -386,7 +386,7 @@ test('no-more-services-are-handed-over-at-once-than-the-setting-says', async () 
 });
 
 test('subnets-and-ports-of-others-are-no-presence', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', []), plainSubnet('s9'), portOn('a', 's9'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', []), plainSubnet('s9'), portOn('a', 's9'));
   await world.settle();
   expect(world.shown()).toBe('nat:r1 -');
   expect(world.fleet.get(PORT, idOf(PORT, 'a-s9'))).toBeDefined();

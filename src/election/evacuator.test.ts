@@ -6,13 +6,13 @@ import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { designationEvacuator as evacuator } from './evacuator.ts';
 import { SERVICE } from './model.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from './election-fixture.ts';
 
 const SUBNETS = ['s1', 's2', 's3'];
 
 /** Four services at a; b, x and y have presence, too. */
-async function served(): Promise<World> {
-  const world = await World.of(
+async function served(): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
     fitHost('a'),
     routed('r1', SUBNETS),
     SUBNETS.map((one) => portOn('a', one)),
@@ -29,14 +29,14 @@ async function served(): Promise<World> {
 const leavers = (fleet: FleetReader, hosts: readonly string[]) =>
   hosts.map((host) => ({ host, tenants: evacuator.inventory(fleet, host) }));
 
-const plan = (world: World, ...hosts: string[]): readonly PlannedEvacuation[] =>
+const plan = (world: ElectionWorld, ...hosts: string[]): readonly PlannedEvacuation[] =>
   runTrial(world.fleet, (trial) => {
     trial.add(hosts.map((name) => fitHost(name, LEAVING)));
     return planEvacuation(trial, evacuator, leavers(trial, hosts), world);
   });
 
 const begin =
-  (world: World, ...hosts: string[]) =>
+  (world: ElectionWorld, ...hosts: string[]) =>
   (fleet: FleetReader): Decision<readonly string[]> => {
     const planned = planEvacuation(fleet, evacuator, leavers(fleet, hosts), world);
     const started = beginEvacuation(fleet, evacuator, planned, world.commandContext());
@@ -109,7 +109,7 @@ test('elections-that-come-first-leave-the-evacuator-nothing', async () => {
 });
 
 test('a-standby-is-chosen-by-elections-alone: drains have no BFD reports', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('b'), portOn('b', 's1'));
   await world.setting({ handoversAtOnce: 1 });
@@ -130,8 +130,8 @@ test('a-standby-is-chosen-by-elections-alone: drains have no BFD reports', async
 });
 
 describe('without another candidate', () => {
-  async function alone(): Promise<World> {
-    const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  async function alone(): Promise<ElectionWorld> {
+    const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
     await world.settle();
     return world;
   }
@@ -209,7 +209,7 @@ test('a-change-of-a-service-touches-every-host-it-names', async () => {
 });
 
 test('never: a drain that can begin nothing yet chooses a standby that the election has just dropped', async () => {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(fitHost('x'), portOn('x', 's1'));
   await world.setting({ handoversAtOnce: 1 });

@@ -35,7 +35,7 @@ export const REJECTIONS = [
   'no-way-out',
   'bfd-down',
 ] as const;
-export type Rejection = (typeof REJECTIONS)[number];
+export type CandidateRejection = (typeof REJECTIONS)[number];
 
 /**
  * The cause of an election. `recovered`: it was not served, and there is a candidate again. `presence-gone`: its host has nothing of the

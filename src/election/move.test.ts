@@ -4,7 +4,7 @@ import type { FleetReader, Refusal } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import type { OperationId } from '../operations/index.ts';
 import { designationEvacuator } from './evacuator.ts';
-import { fitHost, LEAVING, portOn, routed, servedBy, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, servedBy, service, ElectionWorld } from './election-fixture.ts';
 import { SERVICES_IN_HANDOVER } from './model.ts';
 import { editService, moveService, type MoveService } from './move.ts';
 import { rebalanceServices } from './rebalance.ts';
@@ -12,7 +12,7 @@ import { rebalanceServices } from './rebalance.ts';
 const NAT = 'nat:r1';
 
 const move =
-  (world: World, facts: Partial<MoveService> = {}) =>
+  (world: ElectionWorld, facts: Partial<MoveService> = {}) =>
   (fleet: FleetReader): Decision<unknown> =>
     moveService(fleet, { id: NAT, ...world.commandContext(), ...facts });
 
@@ -52,7 +52,7 @@ describe('a move', () => {
 
   const refusals: readonly (readonly [
     string,
-    (world: World) => Promise<unknown>,
+    (world: ElectionWorld) => Promise<unknown>,
     Partial<MoveService>,
     Partial<Refusal>,
   ])[] = [
@@ -159,8 +159,8 @@ describe('rebalancing', () => {
   const subnets = ['s1', 's2', 's3', 's4', 's5'];
 
   /** Six services, all at a; b and c come in after. */
-  async function crowded(): Promise<World> {
-    const world = await World.of(
+  async function crowded(): Promise<ElectionWorld> {
+    const world = await ElectionWorld.of(
       fitHost('a'),
       routed('r1', subnets),
       subnets.map((one) => portOn('a', one)),
@@ -171,7 +171,7 @@ describe('rebalancing', () => {
     return world;
   }
 
-  const loads = (world: World): Record<string, number> => {
+  const loads = (world: ElectionWorld): Record<string, number> => {
     const counts: Record<string, number> = {};
     for (const one of world.shown().split(', ')) {
       const at = one.split(' ')[1] ?? '';
@@ -231,14 +231,14 @@ describe('rebalancing', () => {
 
 describe('fail-back', () => {
   const failBack =
-    (world: World) =>
+    (world: ElectionWorld) =>
     (fleet: FleetReader): Decision<unknown> => ({
       kind: 'accept',
       answer: null,
       ...{ changes: designationEvacuator.failBack?.(fleet, 'a', world.commandContext()) ?? [] },
     });
 
-  async function startScaleIn(): Promise<World> {
+  async function startScaleIn(): Promise<ElectionWorld> {
     const world = await servedBy('a', 'b');
     await world.put(fitHost('a', LEAVING));
     await world.settle();
@@ -281,8 +281,8 @@ describe('fail-back', () => {
   describe('of more than may be handed over at once', () => {
     const back = 'nat:r1 a, nat:r2 a, nat:r3 a, subnet-route:s1 a, subnet-route:s2 a, subnet-route:s3 a';
 
-    async function startManyRecovering(): Promise<World> {
-      const world = await World.of(
+    async function startManyRecovering(): Promise<ElectionWorld> {
+      const world = await ElectionWorld.of(
         [fitHost('a', { baseWeight: 9 }), fitHost('b')],
         ['1', '2', '3'].flatMap((nth) => routed(`r${nth}`, [`s${nth}`])),
         ['a', 'b'].flatMap((name) => ['s1', 's2', 's3'].map((subnet) => portOn(name, subnet))),
@@ -333,7 +333,7 @@ describe('fail-back', () => {
 
   test('its-operations-and-items-can-be-asked-for-however-long-the-names-are', async () => {
     const [host, subnet] = ['h'.repeat(63), 's'.repeat(63)];
-    const world = await World.of([fitHost(host), fitHost('b', { baseWeight: -9 })], routed('r1', [subnet]), [
+    const world = await ElectionWorld.of([fitHost(host), fitHost('b', { baseWeight: -9 })], routed('r1', [subnet]), [
       portOn(host, subnet),
       portOn('b', subnet),
     ]);

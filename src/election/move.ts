@@ -12,7 +12,7 @@ import { SERVICE, type Cause, type Service, type StoredService } from './model.t
 import { setFailBackPending, beginHandovers, isHandoverActive, type BeginHandovers } from './designation.ts';
 import { ELECTION } from './settings.ts';
 import { hasPresence } from './desired-services.ts';
-import { REJECTION_SENTENCES, whyOf, type Choice } from './why.ts';
+import { REJECTION_SENTENCES, whyOf, type ElectedHost } from './why.ts';
 
 export interface EditService {
   readonly id: string;
@@ -68,7 +68,7 @@ function chooseMoveTarget(
   fleet: FleetReader,
   service: StoredService,
   { host, cause, nowMs }: MoveTarget,
-): Choice | Refusal {
+): ElectedHost | Refusal {
   const context = new ElectionContext(fleet);
   const excluded = [service.doc.designated?.host ?? ''];
   if (host === undefined)

@@ -2,15 +2,24 @@
 // known to be down.
 import { describe, expect, test } from 'vitest';
 import { CONDITIONS } from '../hosts/index.ts';
-import { fitHost, LEAVING, outOfControl, routed, portOn, servedBy, service, World } from './election-fixture.ts';
+import {
+  fitHost,
+  LEAVING,
+  outOfControl,
+  routed,
+  portOn,
+  servedBy,
+  service,
+  ElectionWorld,
+} from './election-fixture.ts';
 import { moveService } from './move.ts';
 
 const NAT = 'nat:r1';
 const { moveAfterMs } = CONDITIONS.defaultValue;
 
-const hostOf = ({ fleet }: World, id = NAT): string | undefined => service(fleet, id)?.designated?.host;
+const hostOf = ({ fleet }: ElectionWorld, id = NAT): string | undefined => service(fleet, id)?.designated?.host;
 
-async function pass(world: World, ms: number): Promise<void> {
+async function pass(world: ElectionWorld, ms: number): Promise<void> {
   for (const untilMs = world.nowMs + ms; world.nowMs < untilMs;) {
     await world.reconcile();
     await world.pass();
@@ -18,7 +27,9 @@ async function pass(world: World, ms: number): Promise<void> {
 }
 
 /** Three hosts; the one that serves NAT has no control of its switch. */
-async function uncontrolled(facts: Parameters<typeof outOfControl>[1] = {}): Promise<{ world: World; at: string }> {
+async function uncontrolled(
+  facts: Parameters<typeof outOfControl>[1] = {},
+): Promise<{ world: ElectionWorld; at: string }> {
   const world = await servedBy('a', 'b', 'c');
   const at = hostOf(world) ?? '';
   await world.edit(at, outOfControl(world.nowMs, facts));
@@ -109,7 +120,7 @@ describe('a host whose switch is out of control', () => {
   });
 
   test('never: a handover that it holds uses the budget of others', async () => {
-    const world = await World.of(
+    const world = await ElectionWorld.of(
       ['a', 'b', 'c', 'd', 'e'].map((name) => fitHost(name)),
       routed('r1', ['s1']),
       routed('r2', ['s2']),

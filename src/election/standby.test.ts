@@ -1,10 +1,10 @@
 // Which host is the standby of a service, and that it stays the same as long as it is fit.
 import { expect, test } from 'vitest';
-import { fitHost, LEAVING, plainSubnet, portOn, routed, servedBy, service, World } from './election-fixture.ts';
+import { fitHost, LEAVING, plainSubnet, portOn, routed, servedBy, service, ElectionWorld } from './election-fixture.ts';
 
 const NAT = 'nat:r1';
 
-const pair = (world: World, id = NAT): string => {
+const pair = (world: ElectionWorld, id = NAT): string => {
   const doc = service(world.fleet, id);
   return `${doc?.designated?.host ?? '-'} ${doc?.standby ?? '-'}`;
 };
@@ -27,10 +27,13 @@ test('dhcp-has-none', async () => {
 });
 
 test.each([
-  ['is-tombstoned', (world: World) => world.edit('c', LEAVING)],
-  ['is-quarantined', (world: World) => world.edit('c', { quarantined: { because: 'identity', as: 'x', atMs: 0 } })],
-  ['is-silent', (world: World) => world.silent('c')],
-  ['has-nothing-of-it-any-more', (world: World) => world.unplug('c-s1')],
+  ['is-tombstoned', (world: ElectionWorld) => world.edit('c', LEAVING)],
+  [
+    'is-quarantined',
+    (world: ElectionWorld) => world.edit('c', { quarantined: { because: 'identity', as: 'x', atMs: 0 } }),
+  ],
+  ['is-silent', (world: ElectionWorld) => world.silent('c')],
+  ['has-nothing-of-it-any-more', (world: ElectionWorld) => world.unplug('c-s1')],
 ])('another-one-is-chosen-when-the-standby %s', async (_name, spoil) => {
   const world = await servedBy('a', 'b', 'c');
   await spoil(world);
@@ -70,7 +73,7 @@ test('a-host-that-returns-gets-nothing-back', async () => {
 test('standbys-are-spread-so-that-the-loss-of-a-host-is', async () => {
   const names = ['a', 'b', 'c', 'd'];
   const subnets = Array.from({ length: 12 }, (_, nth) => `s${nth}`);
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     names.map((name) => fitHost(name)),
     subnets.flatMap((one) => routed(`r-${one}`, [one])),
     names.flatMap((name) => subnets.map((one) => portOn(name, one))),
@@ -95,7 +98,7 @@ test('what-is-held-still-keeps-its-standby', async () => {
 });
 
 /** Only a standby has enough BFD peers to be reported down: most report these hosts down then. */
-function loseBfdOfStandby(world: World, ...names: readonly string[]): void {
+function loseBfdOfStandby(world: ElectionWorld, ...names: readonly string[]): void {
   const isStandby = (host: string): boolean =>
     [NAT, 'subnet-route:s1'].some((id) => service(world.fleet, id)?.standby === host);
   world.bfdDownByMajority.has = (host) => names.includes(host) && isStandby(host);

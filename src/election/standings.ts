@@ -11,13 +11,13 @@ import {
   type Host,
 } from '../hosts/index.ts';
 import { TRANSPORT_ZONE } from '../network/index.ts';
-import { SERVICE, weightedHostOf, type Rejection, type Service } from './model.ts';
+import { SERVICE, weightedHostOf, type CandidateRejection, type Service } from './model.ts';
 
 export interface Standing {
   readonly id: string;
   host: Host | undefined;
   /** Its first rejection, its transport zone apart. */
-  rejection: Rejection | undefined;
+  rejection: CandidateRejection | undefined;
   /** Its leaving is its only rejection, its transport zone apart. */
   leaving: boolean;
   /** The services that it serves, and the base weight that is subtracted. Here, because documents lie far apart in memory. */
@@ -133,7 +133,7 @@ export const STANDINGS: Projection<Standings> = {
 };
 
 /** The first rejection of a host, in the order of REJECTIONS. */
-function rejectionOf(host: Host | undefined): Rejection | undefined {
+function rejectionOf(host: Host | undefined): CandidateRejection | undefined {
   if (host === undefined) return 'unknown-host';
   if (host.state === 'removed') return 'removed';
   if (isTombstoned(host)) return 'tombstoned';
@@ -141,7 +141,7 @@ function rejectionOf(host: Host | undefined): Rejection | undefined {
 }
 
 /** What keeps a host from serving anything, its state and its zone apart. */
-function incapacityOf(host: Host): Rejection | undefined {
+function incapacityOf(host: Host): CandidateRejection | undefined {
   if (host.quarantined !== undefined) return 'quarantined';
   if (host.connection.state !== 'up' || host.forcedDown !== undefined) return 'not-connected';
   if (findExclusion(host, 'services') !== undefined) return 'switch-out-of-control';

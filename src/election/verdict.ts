@@ -7,14 +7,14 @@ import { chooseHost, type ChoiceRequest } from './choose.ts';
 import { healthOf, type Health, type FailureDetector } from './health.ts';
 import { isBeforeSwitch, type Cause, type Loss, type Service, type StoredService } from './model.ts';
 import { hasPresence, hasPresenceElsewhere } from './desired-services.ts';
-import { whyOf, type Choice } from './why.ts';
+import { whyOf, type ElectedHost } from './why.ts';
 
 export type ElectionVerdict =
   | { readonly kind: 'keep' }
   /** At once: it is not served, or its host is lost. */
-  | { readonly kind: 'elect'; readonly choice: Choice }
+  | { readonly kind: 'elect'; readonly choice: ElectedHost }
   /** Make before break: the old host serves until the new one is built. */
-  | { readonly kind: 'handover'; readonly choice: Choice }
+  | { readonly kind: 'handover'; readonly choice: ElectedHost }
   | { readonly kind: 'withdraw' }
   /** It was to go back to where it came from, and that host cannot take it any more. */
   | { readonly kind: 'stay' }

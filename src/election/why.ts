@@ -1,8 +1,8 @@
 // The reason why a service is where it is: the record of an election, and its sentences. The record must stay bounded.
 import type { Candidate, Candidates } from './candidates.ts';
-import { isBeforeSwitch, type Cause, type Loss, type Rejection, type Service, type Why } from './model.ts';
+import { isBeforeSwitch, type Cause, type Loss, type CandidateRejection, type Service, type Why } from './model.ts';
 
-export interface Choice {
+export interface ElectedHost {
   readonly host: string;
   readonly why: Why;
 }
@@ -45,7 +45,7 @@ const LOSS_SENTENCES: Readonly<Record<Loss, string>> = {
   removed: 'Its host was removed',
 };
 
-export const REJECTION_SENTENCES: Readonly<Record<Rejection | 'no-presence', string>> = {
+export const REJECTION_SENTENCES: Readonly<Record<CandidateRejection | 'no-presence', string>> = {
   'unknown-host': 'is not known',
   removed: 'was removed',
   'not-in-service': 'is not in service',

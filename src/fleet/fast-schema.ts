@@ -7,7 +7,7 @@ interface Refinement {
   readonly error: () => string;
 }
 
-type Node = Readonly<Record<string, unknown>>;
+type SchemaNode = Readonly<Record<string, unknown>>;
 
 export function optimizeSchema(schema: TSchema): TSchema {
   return rewrite(schema) as TSchema;
@@ -18,7 +18,7 @@ function rewrite(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   const copy: Record<string, unknown> = {};
   for (const name of Object.getOwnPropertyNames(node)) {
-    copy[name] = LITERAL.has(name) ? (node as Node)[name] : rewrite((node as Node)[name]);
+    copy[name] = LITERAL.has(name) ? (node as SchemaNode)[name] : rewrite((node as SchemaNode)[name]);
   }
   const refinements = [refineUniqueItems(copy), refineKnownFields(copy)].filter((one) => one !== undefined);
   if (refinements.length === 0) return copy;
@@ -45,7 +45,7 @@ function areDistinct(values: readonly unknown[]): boolean {
 
 /** Takes `uniqueItems` out of a list of strings. */
 function refineUniqueItems(node: Record<string, unknown>): Refinement | undefined {
-  const items = node['items'] as Node | undefined;
+  const items = node['items'] as SchemaNode | undefined;
   if (node['uniqueItems'] !== true || items?.['type'] !== 'string') return undefined;
   delete node['uniqueItems'];
   return DISTINCT_ITEMS;
@@ -53,7 +53,7 @@ function refineUniqueItems(node: Record<string, unknown>): Refinement | undefine
 
 /** Takes `additionalProperties: false` out of an object whose fields are all named. */
 function refineKnownFields(node: Record<string, unknown>): Refinement | undefined {
-  const { properties, additionalProperties, patternProperties } = node as Node;
+  const { properties, additionalProperties, patternProperties } = node as SchemaNode;
   if (additionalProperties !== false || patternProperties !== undefined) return undefined;
   if (typeof properties !== 'object' || properties === null) return undefined;
   delete node['additionalProperties'];

@@ -15,7 +15,7 @@ export const LID: Kind<'lid', { readonly box: string }> = { name: 'lid', check: 
 export const BOXES_BY_TAG: Index<'box', Box> = { name: 'boxes-by-tag', kind: BOX, keysOf: (doc) => doc.tags };
 
 /** What all boxes of a colour weigh: a function of the documents alone. */
-export class Weights implements ProjectionState {
+export class WeightsByColour implements ProjectionState {
   readonly byColour = new Map<string, number>();
 
   apply({ before, after }: AppliedChange): void {
@@ -32,7 +32,11 @@ export class Weights implements ProjectionState {
   }
 }
 
-export const WEIGHTS: Projection<Weights> = { name: 'weights', kinds: ['box'], create: () => new Weights() };
+export const WEIGHTS: Projection<WeightsByColour> = {
+  name: 'weights',
+  kinds: ['box'],
+  create: () => new WeightsByColour(),
+};
 
 export function boxRegistry(): Registry {
   return new Registry([{ kinds: [BOX, LID], indexes: [BOXES_BY_TAG], projections: [WEIGHTS] }]);

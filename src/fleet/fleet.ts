@@ -4,7 +4,7 @@ import { AscendingMap } from './ascending-map.ts';
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import { IdGroups } from './id-groups.ts';
 import type { FleetReader } from './reader.ts';
-import { RecentCommits, type AppliedCommit } from './recent-commits.ts';
+import { RecentCommits, type CommitChanges } from './recent-commits.ts';
 import type { AppliedChange, Index, ProjectionState, Projection, Registry } from './registry.ts';
 import { lowerBound, SortedIds } from './sorted-ids.ts';
 
@@ -89,7 +89,7 @@ export class Fleet implements FleetReader {
     return commit;
   }
 
-  recentCommits(): Iterable<AppliedCommit> {
+  recentCommits(): Iterable<CommitChanges> {
     return this.#recent.newestFirst();
   }
 

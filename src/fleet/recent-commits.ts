@@ -3,17 +3,17 @@
 import type { FleetReader } from './reader.ts';
 import type { AppliedChange } from './registry.ts';
 
-export type AppliedCommit = readonly AppliedChange[];
+export type CommitChanges = readonly AppliedChange[];
 
 /** More than a busy fleet sees in a second. What is kept holds on to documents as they were, so it is not kept for longer. */
 export const CHANGES_KEPT_MAX = 10_000;
 
 export class RecentCommits {
   /** Stands for everything before the first commit. */
-  #commits: AppliedCommit[] = [[]];
+  #commits: CommitChanges[] = [[]];
   #changes = 0;
 
-  add(commit: AppliedCommit): void {
+  add(commit: CommitChanges): void {
     this.#commits.push(commit);
     this.#changes += commit.length;
     if (this.#changes > 2 * CHANGES_KEPT_MAX) this.#forget();
@@ -27,17 +27,17 @@ export class RecentCommits {
     this.#changes = kept;
   }
 
-  *newestFirst(): Iterable<AppliedCommit> {
-    for (let at = this.#commits.length - 1; at >= 0; at -= 1) yield this.#commits[at] as AppliedCommit;
+  *newestFirst(): Iterable<CommitChanges> {
+    for (let at = this.#commits.length - 1; at >= 0; at -= 1) yield this.#commits[at] as CommitChanges;
   }
 }
 
 interface RecentCommitsReader extends FleetReader {
-  recentCommits(): Iterable<AppliedCommit>;
+  recentCommits(): Iterable<CommitChanges>;
 }
 
 /** What a fleet shows now, for `changesSince`. */
-export function newestCommit(fleet: FleetReader): AppliedCommit | undefined {
+export function newestCommit(fleet: FleetReader): CommitChanges | undefined {
   for (const commit of (fleet as RecentCommitsReader).recentCommits()) return commit;
   return undefined;
 }
@@ -45,7 +45,7 @@ export function newestCommit(fleet: FleetReader): AppliedCommit | undefined {
 /** The changes after a commit; undefined when the commit was dropped or is too old. Costs O(changes). */
 export function changesSince(
   fleet: FleetReader,
-  since: AppliedCommit | undefined,
+  since: CommitChanges | undefined,
 ): readonly AppliedChange[] | undefined {
   const changes: AppliedChange[] = [];
   for (const commit of (fleet as RecentCommitsReader).recentCommits()) {

@@ -6,7 +6,7 @@ import { optimizeSchema } from './fast-schema.ts';
 import { sealedFieldsOf } from './sealed-fields.ts';
 
 /** One thing that is wrong: where (a JSON pointer) and what to do about it. */
-export interface Problem {
+export interface SchemaProblem {
   readonly field: string;
   readonly message: string;
 }
@@ -23,7 +23,7 @@ interface SchemaError {
 const PROBLEMS_MAX = 10;
 
 /** Compiles a schema to a check. Made once per schema, not per document. */
-export function compileChecker(schema: TSchema): (value: unknown) => Problem[] {
+export function compileChecker(schema: TSchema): (value: unknown) => SchemaProblem[] {
   const quick = Compile(optimizeSchema(schema));
   let full: ReturnType<typeof Compile> | undefined; // only what is wrong needs it
   return (value) => {
@@ -50,8 +50,8 @@ export function schemaKind<K extends string, S extends TSchema>(
   return { name, check, ...(sealedFields.length > 0 && { sealedFields }), ...extra };
 }
 
-function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[] {
-  const problems = new Map<string, Problem>();
+function problemsFrom(errors: readonly SchemaError[], schema: TSchema): SchemaProblem[] {
+  const problems = new Map<string, SchemaProblem>();
   for (const error of errors) {
     for (const problem of problemsOf(error, schema)) {
       if (!problems.has(problem.field)) problems.set(problem.field, problem);
@@ -60,7 +60,7 @@ function problemsFrom(errors: readonly SchemaError[], schema: TSchema): Problem[
   return [...problems.values()].slice(0, PROBLEMS_MAX);
 }
 
-function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
+function problemsOf(error: SchemaError, schema: TSchema): SchemaProblem[] {
   const params = error.params as Readonly<Record<string, unknown>>;
   const at = error.instancePath;
   switch (error.keyword) {
@@ -87,7 +87,7 @@ function problemsOf(error: SchemaError, schema: TSchema): Problem[] {
   }
 }
 
-function unknownField(schema: TSchema, parent: string, name: string): Problem {
+function unknownField(schema: TSchema, parent: string, name: string): SchemaProblem {
   const message = `is not a known field${suggestion(name, propertiesAt(schema, parent))}`;
   return { field: `${parent}/${name}`, message };
 }
@@ -96,11 +96,11 @@ function namesIn(names: unknown): string[] {
   return (Array.isArray(names) ? names : []).filter((name) => typeof name === 'string');
 }
 
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly anyOf?: readonly Node[];
-  readonly allOf?: readonly Node[];
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly allOf?: readonly SchemaNode[];
   readonly const?: unknown;
   /** Beside a pattern: what it requires, in words. */
   readonly 'x-form'?: string;
@@ -108,15 +108,15 @@ interface Node {
   readonly format?: string;
 }
 
-function nodesAt(schema: TSchema, pointer: string): Node[] {
-  let nodes: Node[] = spread(schema);
+function nodesAt(schema: TSchema, pointer: string): SchemaNode[] {
+  let nodes: SchemaNode[] = spread(schema);
   for (const part of pointer.split('/').slice(1)) {
     nodes = nodes.flatMap((node) => spread(node.properties?.[part] ?? node.items));
   }
   return nodes;
 }
 
-function spread(node: Node | undefined): Node[] {
+function spread(node: SchemaNode | undefined): SchemaNode[] {
   if (node === undefined) return [];
   return [node, ...(node.anyOf ?? []).flatMap(spread), ...(node.allOf ?? []).flatMap(spread)];
 }

@@ -7,14 +7,14 @@ export const SEALED_MARK = 'x-sealed';
 /** The names on the way to a field; `*` stands for every item of a list, and for every field of a record. */
 export type FieldPath = readonly string[];
 
-interface Node {
+interface SchemaNode {
   readonly [SEALED_MARK]?: unknown;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly additionalProperties?: Node | boolean;
-  readonly patternProperties?: Readonly<Record<string, Node>>;
-  readonly anyOf?: readonly Node[];
-  readonly allOf?: readonly Node[];
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly items?: SchemaNode;
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
+  readonly anyOf?: readonly SchemaNode[];
+  readonly allOf?: readonly SchemaNode[];
 }
 
 export function sealedFieldsOf(schema: TSchema): readonly FieldPath[] {
@@ -22,7 +22,7 @@ export function sealedFieldsOf(schema: TSchema): readonly FieldPath[] {
   return [...new Map(pathsIn(schema).map((path) => [path.join('/'), path])).values()];
 }
 
-function pathsIn(node: Node | boolean | undefined): FieldPath[] {
+function pathsIn(node: SchemaNode | boolean | undefined): FieldPath[] {
   if (typeof node !== 'object') return [];
   if (node[SEALED_MARK] === true) return [[]];
   const { properties = {}, items, additionalProperties, patternProperties = {}, anyOf = [], allOf = [] } = node;

@@ -3,7 +3,7 @@
 import { Type, type Static, type TSchema } from 'typebox';
 import { idOf, type Id } from './document.ts';
 import type { FleetReader } from './reader.ts';
-import { compileChecker, schemaKind, type Problem } from './schema.ts';
+import { compileChecker, schemaKind, type SchemaProblem } from './schema.ts';
 
 export const SETTING = schemaKind(
   'setting',
@@ -25,7 +25,7 @@ export interface Setting<T = unknown> {
   readonly about: string;
   readonly schema: TSchema;
   readonly defaultValue: T;
-  readonly problems: (value: unknown) => Problem[];
+  readonly problems: (value: unknown) => SchemaProblem[];
 }
 
 export function setting<S extends TSchema>(
@@ -35,12 +35,12 @@ export function setting<S extends TSchema>(
     readonly schema: S;
     readonly defaultValue: Static<S>;
     /** What the schema cannot say: how fields stand to each other. */
-    readonly check?: (value: Static<S>) => Problem[];
+    readonly check?: (value: Static<S>) => SchemaProblem[];
   },
 ): Setting<Static<S>> {
   const { about, schema, defaultValue, check } = options;
   const form = compileChecker(schema);
-  const problems = (value: unknown): Problem[] => {
+  const problems = (value: unknown): SchemaProblem[] => {
     const wrong = form(value);
     return wrong.length > 0 ? wrong : (check?.(value as Static<S>) ?? []);
   };

@@ -4,7 +4,7 @@
 import type { AnyDoc, Change, Id, Kind, Stored } from './document.ts';
 import type { Fleet } from './fleet.ts';
 import type { FleetReader } from './reader.ts';
-import type { AppliedCommit } from './recent-commits.ts';
+import type { CommitChanges } from './recent-commits.ts';
 import type { AppliedChange, Index, ProjectionState, Projection } from './registry.ts';
 import { StagedKeys } from './staged-keys.ts';
 
@@ -12,7 +12,7 @@ import { StagedKeys } from './staged-keys.ts';
 export interface StageBase extends FleetReader {
   projectionsOf(kind: string): readonly ProjectionState[];
   /** What was committed and staged, the newest first, as far back as it is known. */
-  recentCommits(): Iterable<AppliedCommit>;
+  recentCommits(): Iterable<CommitChanges>;
 }
 
 /** A tombstone: marks a staged deletion, as opposed to a document that is not staged. */
@@ -140,8 +140,8 @@ export class Overlay implements StageBase {
     return made;
   }
 
-  *recentCommits(): Iterable<AppliedCommit> {
-    for (let at = this.commits.length - 1; at >= 0; at -= 1) yield this.commits[at] as AppliedCommit;
+  *recentCommits(): Iterable<CommitChanges> {
+    for (let at = this.commits.length - 1; at >= 0; at -= 1) yield this.commits[at] as CommitChanges;
     yield* this.base.recentCommits();
   }
 

@@ -27,7 +27,7 @@ export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
   return [...raised, ...over.map(({ id }) => remove(ALARM, id))];
 }
 
-interface Conflict {
+interface AddressConflict {
   readonly host: StoredHost;
   /** Alarms name only hosts of the same site: a reader of this site may not see those of others. */
   readonly others: readonly string[];
@@ -35,7 +35,7 @@ interface Conflict {
   readonly count: number;
 }
 
-function conflictsAt(fleet: FleetReader, address: string): Conflict[] {
+function conflictsAt(fleet: FleetReader, address: string): AddressConflict[] {
   const hosts = fleet.projection(TUNNEL_ADDRESSES).hostsAt(address).flatMap((id) => findHost(fleet, id) ?? []); // prettier-ignore
   const living = hosts.filter(({ doc }) => doc.state !== 'removed');
   const removed = hosts.flatMap((host) => {

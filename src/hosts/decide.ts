@@ -13,14 +13,14 @@ import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tu
 
 export { findHost, siteOfHost, unknownHost, type StoredHost } from './find-host.ts';
 
-type Facts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
+type ReportedFacts = { readonly [K in keyof typeof HOST_FACTS]: Static<(typeof HOST_FACTS)[K]> };
 
 /** A host to join: its name and what differs from the defaults. */
-export interface HostSpec extends Partial<Omit<Facts, 'capacity'>> {
+export interface HostSpec extends Partial<Omit<ReportedFacts, 'capacity'>> {
   readonly name: string;
   readonly site?: string;
-  readonly capacity?: Partial<Omit<Facts['capacity'], 'ratios'>> & {
-    readonly ratios?: Partial<Facts['capacity']['ratios']>;
+  readonly capacity?: Partial<Omit<ReportedFacts['capacity'], 'ratios'>> & {
+    readonly ratios?: Partial<ReportedFacts['capacity']['ratios']>;
   };
 }
 
@@ -185,7 +185,8 @@ export interface EditHost {
   readonly id: string;
   /** Only the fields to change; null clears one. */
   readonly edit: {
-    readonly [K in keyof Facts]?: Facts[K] | (K extends 'tunnelAddress' | 'transportZone' ? null : never);
+    readonly [K in keyof ReportedFacts]?:
+      ReportedFacts[K] | (K extends 'tunnelAddress' | 'transportZone' ? null : never);
   };
   readonly by: string;
   /** The site that the caller is bound to, when it is bound to one. */

@@ -32,7 +32,7 @@ import { HOST, type Host } from './model.ts';
 const PAUSE_MAX_MS = 20_000;
 
 /** Time passes when the test advances it, but for sleeps, which end at once unless they outlast any test. */
-class TestClock implements Clock {
+class SleeplessClock implements Clock {
   now = 1_000_000;
   nowMs(): number {
     return this.now;
@@ -64,7 +64,7 @@ export interface StartedServer {
 }
 
 export abstract class TestWorld {
-  readonly clock = new TestClock();
+  readonly clock = new SleeplessClock();
   readonly violations: string[] = [];
   readonly #models: readonly Model[];
   readonly #disk = new MemoryDisk({ journalId: 'test', nowMs: () => this.clock.now });

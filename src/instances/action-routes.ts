@@ -97,7 +97,7 @@ interface ActionRequest<B> {
   readonly hasCredentials: boolean;
 }
 
-interface Action<F extends TProperties> {
+interface ActionRoute<F extends TProperties> {
   readonly verb: InstanceVerb;
   readonly about: string;
   readonly forProjects?: true;
@@ -113,7 +113,7 @@ interface Action<F extends TProperties> {
 
 function actionRoute<F extends TProperties>(
   options: ActionRouteOptions,
-  { verb, about, forProjects, fields, disruptionOf, decide }: Action<F>,
+  { verb, about, forProjects, fields, disruptionOf, decide }: ActionRoute<F>,
 ): Route {
   return write({
     method: 'POST',

@@ -23,7 +23,7 @@ import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { createCommand, fixtureF, KINDS, MODELS } from './reference-fixture.ts';
 
-export class World extends TestWorld {
+export class InstancesWorld extends TestWorld {
   readonly network = new SimulatedNetwork({
     clock: this.clock,
     emit: (news) => this.#eventReports.push(news),
@@ -38,8 +38,8 @@ export class World extends TestWorld {
   #backEnds: 'one' | 'two' = 'one';
 
   /** A server on these documents. */
-  static async of(changes: readonly Change[] = fixtureF(), backEnds: 'one' | 'two' = 'one'): Promise<World> {
-    const world = new World(MODELS);
+  static async of(changes: readonly Change[] = fixtureF(), backEnds: 'one' | 'two' = 'one'): Promise<InstancesWorld> {
+    const world = new InstancesWorld(MODELS);
     world.#backEnds = backEnds;
     await world.restart();
     await world.put(...changes);

@@ -11,7 +11,7 @@ import { instanceBuild } from './build/operation.ts';
 import { createInstances } from './build/create.ts';
 import { instanceDelete } from './delete/delete.ts';
 import { deleteInstances } from './delete/request.ts';
-import { World } from './instances-fixture.ts';
+import { InstancesWorld } from './instances-fixture.ts';
 import { Machines } from './machines-fixture.ts';
 import { INSTANCE, type Instance } from './model.ts';
 import { moveInstances } from './move/move.ts';
@@ -36,9 +36,9 @@ interface Ground {
 
 async function buildGround(
   backEnd: BackEnd,
-  more: (world: World) => Promise<void> = async () => undefined,
+  more: (world: InstancesWorld) => Promise<void> = async () => undefined,
 ): Promise<Ground> {
-  const world = await World.of(fixtureF(backEnd));
+  const world = await InstancesWorld.of(fixtureF(backEnd));
   await world.create({ count: BOTH.length });
   await world.settle();
   await more(world);

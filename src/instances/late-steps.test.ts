@@ -13,7 +13,7 @@ import {
   type StoredItem,
 } from '../operations/index.ts';
 import { deleteInstances } from './delete/request.ts';
-import { World } from './instances-fixture.ts';
+import { InstancesWorld } from './instances-fixture.ts';
 import { moveInstances } from './move/move.ts';
 import { fixtureF, KINDS } from './reference-fixture.ts';
 import { shelveInstance } from './shelve-rebuild/shelve.ts';
@@ -35,19 +35,19 @@ function kindOf(fleet: FleetReader, operation: string): OperationKind {
 type Late = (fleet: FleetReader) => readonly RecordStep[];
 
 /** The plan of this moment, to be recorded later. */
-function planLate({ fleet, nowMs }: World, operation: string): Late {
+function planLate({ fleet, nowMs }: InstancesWorld, operation: string): Late {
   const nexts = kindOf(fleet, operation).plan(fleet, [itemOf(fleet, operation)], nowMs);
   expect(nexts).toHaveLength(1);
   return (at) => nexts.flatMap((next) => (next.kind === 'decide' ? next.decide(at, nowMs) : (next as RecordStep)));
 }
 
 /** An answer of this moment that the commit reads. */
-function observeLate({ nowMs }: World, operation: string, ports: readonly object[]): Late {
+function observeLate({ nowMs }: InstancesWorld, operation: string, ports: readonly object[]): Late {
   const outcome: ActionOutcome = { kind: 'applied', facts: { ports } };
   return (at) => [kindOf(at, operation).observe?.(at, itemOf(at, operation), outcome, nowMs) as RecordStep];
 }
 
-async function commitAfterDelete(world: World, late: Late): Promise<void> {
+async function commitAfterDelete(world: InstancesWorld, late: Late): Promise<void> {
   const command = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
   await world.commit((fleet): Decision<unknown> => {
@@ -62,8 +62,8 @@ async function commitAfterDelete(world: World, late: Late): Promise<void> {
   expect(world.violations).toEqual([]);
 }
 
-async function startActive(backEnd: Parameters<typeof fixtureF>[0]): Promise<World> {
-  const world = await World.of(fixtureF(backEnd));
+async function startActive(backEnd: Parameters<typeof fixtureF>[0]): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
   return world;
@@ -71,14 +71,14 @@ async function startActive(backEnd: Parameters<typeof fixtureF>[0]): Promise<Wor
 
 describe('a delete is faster than', () => {
   test('the end of a try to build', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     const operation = await world.create();
     await world.forceDown('h2');
     await commitAfterDelete(world, planLate(world, operation));
   });
 
   test('the deadline of a build', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     const operation = await world.create();
     const item = itemOf(world.fleet, operation);
     const made = kindOf(world.fleet, operation).onDeadline?.(world.fleet, item, world.nowMs);
@@ -115,8 +115,10 @@ describe('a delete is faster than', () => {
   });
 
   describe('the release of a build that passed its deadline:', () => {
-    async function startRelease(backEnd: Parameters<typeof fixtureF>[0]): Promise<{ world: World; release: string }> {
-      const world = await World.of(fixtureF(backEnd));
+    async function startRelease(
+      backEnd: Parameters<typeof fixtureF>[0],
+    ): Promise<{ world: InstancesWorld; release: string }> {
+      const world = await InstancesWorld.of(fixtureF(backEnd));
       const operation = await world.create({ deadlineMs: HOUR_MS });
       await world.runUntilStep(operation, 'web', 'build');
       world.clock.now += HOUR_MS + 1;

@@ -79,7 +79,7 @@ export const GROUP_SCHEMA = Type.Object(
   },
   CLOSED,
 );
-export type Group = Static<typeof GROUP_SCHEMA>;
+export type ServerGroup = Static<typeof GROUP_SCHEMA>;
 export const GROUP = schemaKind('group', GROUP_SCHEMA);
 
 export const INSTANCE_STATES = [
@@ -201,7 +201,7 @@ const MOVE = Type.Object(
   },
   CLOSED,
 );
-export type Move = Static<typeof MOVE>;
+export type MoveState = Static<typeof MOVE>;
 
 /** What an image says of the machine that it needs, and what is handed to the deploy. */
 const IMAGE_PROPERTIES = Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.String({ maxLength: 500 }), {

@@ -2,11 +2,11 @@
 import { idOf, type Change } from '../fleet/index.ts';
 import type { NetworkOrder } from '../network/index.ts';
 import { ITEM, OPERATION, type PlannedStep, type RecordStep } from '../operations/index.ts';
-import type { World } from './instances-fixture.ts';
+import type { InstancesWorld } from './instances-fixture.ts';
 import { KINDS } from './reference-fixture.ts';
 
 /** The next steps of one instance's item. */
-export function renderPlan(world: World, operation: string, instance: string): string[] {
+export function renderPlan(world: InstancesWorld, operation: string, instance: string): string[] {
   const { fleet, nowMs } = world;
   const item = fleet.get(ITEM, idOf(ITEM, `${operation}.${instance}`));
   const stored = fleet.get(OPERATION, idOf(OPERATION, operation));
@@ -18,7 +18,7 @@ export function renderPlan(world: World, operation: string, instance: string): s
   return [...nexts.flatMap((next) => renderNext(world, next)), ...lines];
 }
 
-function renderNext({ fleet, nowMs }: World, next: PlannedStep): string[] {
+function renderNext({ fleet, nowMs }: InstancesWorld, next: PlannedStep): string[] {
   switch (next.kind) {
     case 'act':
       return [`act: ${renderOrder(next.action.args as unknown as NetworkOrder)}`];

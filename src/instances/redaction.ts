@@ -1,7 +1,7 @@
 // An instance as a caller of one site or project may see it: a project sees no hosts at all. Hosts of other sites in its tries and its move are hidden.
 import type { Redactor } from '../access/index.ts';
 import { scopeReportToSite } from '../scheduler/index.ts';
-import type { Attempt, Instance, InstanceFault, Move } from './model.ts';
+import type { Attempt, Instance, InstanceFault, MoveState } from './model.ts';
 
 export function redactInstance(doc: Instance, sight: Redactor): Instance {
   const { attempts, move, fault, host, node, ended } = doc;
@@ -28,7 +28,7 @@ function redactAttempt(attempt: Attempt, sight: Redactor): Attempt {
   };
 }
 
-function redactMove({ origin, movedOff, target, ...move }: Move, sight: Redactor): Move {
+function redactMove({ origin, movedOff, target, ...move }: MoveState, sight: Redactor): MoveState {
   return {
     ...move,
     operation: sight.redactText(move.operation),

@@ -19,7 +19,7 @@ import {
   INSTANCE,
   INSTANCE_SCHEMA,
   type Flavor,
-  type Group,
+  type ServerGroup,
   type Instance,
 } from './model.ts';
 import { instanceSentences } from './sentences.ts';
@@ -31,7 +31,7 @@ export const FLAVOR_REPRESENTATION = defineRepresentation<'flavor', Flavor>({
   projectOf: everyProject,
   fields: FLAVOR_SCHEMA.properties,
 });
-export const GROUP_REPRESENTATION = defineRepresentation<'group', Group>({
+export const GROUP_REPRESENTATION = defineRepresentation<'group', ServerGroup>({
   kind: GROUP,
   siteOf: wholeFleet,
   projectOf: (doc) => doc.project,

@@ -3,16 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { network, subnet } from '../network/network-fixture.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
 import { deleteInstances } from './delete/request.ts';
-import { World } from './instances-fixture.ts';
+import { InstancesWorld } from './instances-fixture.ts';
 import { HOUR_MS, move } from './move/moves-fixture.ts';
 import { fixtureF } from './reference-fixture.ts';
 
 const bindingsOf = (backEnd: SimulatedNetwork): string[] =>
   [...backEnd.ports()].map(([id, { binding }]) => `${id} at ${binding?.host ?? 'no host'}`);
 
-async function startOnBoth(): Promise<World> {
+async function startOnBoth(): Promise<InstancesWorld> {
   const single = [network('m', { backEnd: 'simulated-single' }), subnet('m4', 'm', '10.9.0.0/24')];
-  const world = await World.of([...fixtureF('simulated'), ...single], 'two');
+  const world = await InstancesWorld.of([...fixtureF('simulated'), ...single], 'two');
   await world.create({ networks: [{ network: 'n' }, { network: 'm' }] });
   await world.settle();
   expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
@@ -51,16 +51,17 @@ test('nothing-moves-to-a-target-that-one-of-them-refuses, and both are bound whe
 
 describe('only-the-port-that-failed-is-cut-off', () => {
   /** A port in the journal (NIC 0) and two at a back end outside (NIC 1 and 2). */
-  async function withInlineAndOutside(): Promise<World> {
+  async function withInlineAndOutside(): Promise<InstancesWorld> {
     const outside = [network('m', { backEnd: 'simulated' }), subnet('m4', 'm', '10.9.0.0/24')];
-    const world = await World.of([...fixtureF('embedded'), ...outside]);
+    const world = await InstancesWorld.of([...fixtureF('embedded'), ...outside]);
     await world.create({ networks: [{ network: 'n' }, { network: 'm' }, { network: 'm' }] });
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h2' });
     return world;
   }
 
-  const bindings = (world: World): string[] => world.ports('web').map(({ binding }) => binding?.host ?? 'no host');
+  const bindings = (world: InstancesWorld): string[] =>
+    world.ports('web').map(({ binding }) => binding?.host ?? 'no host');
 
   test('a-back-end-outside-refuses-one-port-after-the-handover: the others are connected where the instance is', async () => {
     const world = await withInlineAndOutside();

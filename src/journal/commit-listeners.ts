@@ -5,13 +5,13 @@ import type { Commit } from './request.ts';
 import type { Position } from './store.ts';
 
 /** A commit, and what it changed of each document. */
-interface AppliedCommit {
+interface CommitWithChanges {
   readonly commit: Commit;
   readonly applied: readonly AppliedChange[];
 }
 
 /** Called after each durable commit, in order, with what it changed. Must not throw and must not wait. */
-export type CommitListener = (applied: AppliedCommit) => void;
+export type CommitListener = (applied: CommitWithChanges) => void;
 
 export interface CommitListenersOptions {
   readonly onPosition?: ((position: Position) => void) | undefined;

@@ -3,7 +3,7 @@
 // the others.
 import { isId, Stage, type Change, type Fleet, type Refusal, type Stored } from '../fleet/index.ts';
 import { InvalidDocument, type Commit, type Decision, type Outcome, type Request } from './request.ts';
-import type { Batch, CommitNote, Precondition, TextChange } from './store.ts';
+import type { CommitBatch, CommitNote, Precondition, TextChange } from './store.ts';
 import { toText, isTooLarge } from './document-text.ts';
 
 /** A request that waits for its answer. */
@@ -36,7 +36,7 @@ export class DecidedGroup {
   readonly head: number;
   readonly #fleet: Fleet;
   readonly #decided: DecidedRequest[] = [];
-  readonly #batches: Batch[] = [];
+  readonly #batches: CommitBatch[] = [];
 
   /** `before` is the group that is being written, if there is one. */
   constructor(fleet: Fleet, before: DecidedGroup | undefined) {
@@ -49,7 +49,7 @@ export class DecidedGroup {
     return this.#decided;
   }
 
-  get batches(): readonly Batch[] {
+  get batches(): readonly CommitBatch[] {
     return this.#batches;
   }
 

@@ -1,7 +1,7 @@
 // A store that fell back under a running server: the journal names the revisions that were lost before it loads the fleet anew.
 import { expect, test } from 'vitest';
 import type { Divergence } from './divergence.ts';
-import { count, NOTE, makeRig, TestClock, takeLease } from './journal-fixture.ts';
+import { count, NOTE, makeRig, RecordingClock, takeLease } from './journal-fixture.ts';
 import { Journal } from './journal.ts';
 import { Registry } from '../fleet/index.ts';
 import { MemoryDisk } from './memory-disk.ts';
@@ -10,7 +10,7 @@ import { batch } from './contract/world.ts';
 import type { Position } from './store.ts';
 
 test('the range of lost revisions is reported, and the witness sees every position', async () => {
-  const clock = new TestClock();
+  const clock = new RecordingClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const store = new MemoryStore(disk);
   const reported: Divergence[] = [];

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { flattenGroup, unflattenGroup } from './flat-group.ts';
-import type { Batch, Precondition } from './store.ts';
+import type { CommitBatch, Precondition } from './store.ts';
 
 const text = fc.string({ unit: 'binary', maxLength: 8 });
 const resource = fc.tuple(fc.constantFrom('host', 'port'), fc.constantFrom('a', 'b', '0'));
@@ -11,7 +11,7 @@ const precondition = fc
   .map(([of, revision]): Precondition =>
     revision === null ? { kind: 'absent', resource: of } : { kind: 'at', resource: of, revision },
   );
-const batch: fc.Arbitrary<Batch> = fc.record(
+const batch: fc.Arbitrary<CommitBatch> = fc.record(
   {
     id: text,
     atMs: fc.integer(),

@@ -1,6 +1,6 @@
 // A group as one flat list of texts and numbers, and back: the form in which it is sent to another thread. Copying a list costs a quarter of
 // what copying the same as objects does.
-import type { Batch, Precondition, TextChange } from './store.ts';
+import type { CommitBatch, Precondition, TextChange } from './store.ts';
 
 export type FlatGroup = readonly (string | number | null)[];
 
@@ -8,7 +8,7 @@ export type FlatGroup = readonly (string | number | null)[];
 const SAME_RESOURCE = 0;
 const ABSENT = -1;
 
-export function flattenGroup(batches: readonly Batch[]): FlatGroup {
+export function flattenGroup(batches: readonly CommitBatch[]): FlatGroup {
   const flat: (string | number | null)[] = [];
   for (const { id, atMs, by, why, operation, changes, preconditions } of batches) {
     flat.push(id, atMs, by, why ?? null, operation ?? null, changes.length, preconditions.length);
@@ -24,10 +24,10 @@ export function flattenGroup(batches: readonly Batch[]): FlatGroup {
   return flat;
 }
 
-export function unflattenGroup(flat: FlatGroup): readonly Batch[] {
+export function unflattenGroup(flat: FlatGroup): readonly CommitBatch[] {
   let at = 0;
   const next = (): string | number | null => flat[at++] as string | number | null;
-  const batches: Batch[] = [];
+  const batches: CommitBatch[] = [];
   while (at < flat.length) {
     const note = { id: next() as string, atMs: next() as number, by: next() as string };
     const [why, operation] = [next() as string | null, next() as string | null];

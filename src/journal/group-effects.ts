@@ -2,7 +2,7 @@
 // changes several times in one group is written once, as it ends.
 import type { ChainedCommit } from './chain.ts';
 import type { DocumentTotals } from './damage.ts';
-import type { Batch, Conflict, Precondition, ResourceKey } from './store.ts';
+import type { CommitBatch, WriteConflict, Precondition, ResourceKey } from './store.ts';
 
 interface Upsert {
   readonly kind: string;
@@ -29,7 +29,11 @@ export interface GroupEffects {
 const keyOf = (kind: string, id: string): string => `${kind}\n${id}`;
 
 /** `head` is the revision below the group's first batch; `chained` has the digests of its documents. */
-export function effectsOf(batches: readonly Batch[], head: number, chained: readonly ChainedCommit[]): GroupEffects {
+export function effectsOf(
+  batches: readonly CommitBatch[],
+  head: number,
+  chained: readonly ChainedCommit[],
+): GroupEffects {
   const last = new Map<string, TouchedResource & { readonly body: string | null; readonly digest: string | null }>();
   const touched: TouchedResource[] = [];
   for (const [at, { changes }] of batches.entries()) {
@@ -64,7 +68,7 @@ export interface GuardedChange {
  * precondition stands alone, or does not hold within the group: then the store has to check first.
  */
 export function guardedChanges(
-  batches: readonly Batch[],
+  batches: readonly CommitBatch[],
   head: number,
   chained: readonly ChainedCommit[],
 ): readonly GuardedChange[] | undefined {
@@ -98,10 +102,10 @@ export function totalsDelta(changes: readonly Pick<GuardedChange, 'body' | 'revi
 
 /** The first precondition that does not hold, earlier batches of the group counted in. */
 export function resourceConflictOf(
-  batches: readonly Batch[],
+  batches: readonly CommitBatch[],
   head: number,
   storedRevision: (key: ResourceKey) => number | 'absent',
-): Conflict | undefined {
+): WriteConflict | undefined {
   const inGroup = new Map<string, number | 'absent'>();
   for (const [batch, { preconditions, changes }] of batches.entries()) {
     for (const precondition of preconditions) {
@@ -131,7 +135,7 @@ export interface GroupPrecondition {
 }
 
 /** Every precondition, in the order in which they count. */
-export function groupPreconditions(batches: readonly Batch[]): readonly GroupPrecondition[] {
+export function groupPreconditions(batches: readonly CommitBatch[]): readonly GroupPrecondition[] {
   const inGroup = new Map<string, number | 'absent'>();
   return batches.flatMap(({ preconditions, changes }, batch) => {
     const placed = preconditions.map((precondition): GroupPrecondition => {

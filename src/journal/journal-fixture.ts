@@ -7,14 +7,14 @@ import { MemoryDisk } from './memory-disk.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Clock } from './ports.ts';
 import { accept, refuse, type Decision, type Request } from './request.ts';
-import { StoreUnavailable, type Group, type LeaseAnswer, type Store, type WriteAnswer } from './store.ts';
+import { StoreUnavailable, type CommitGroup, type LeaseAnswer, type Store, type WriteAnswer } from './store.ts';
 
 export const NOTE = schemaKind('note', Type.Object({ text: Type.Unknown() }, { additionalProperties: false }));
 const registry = new Registry([{ kinds: [NOTE] }]);
 export const noteId = (id: string): Id<'note'> => idOf(NOTE, id);
 
 /** What happens to one write. */
-export type Fate =
+export type WriteFate =
   | 'served'
   /** Not written, and the caller knows. */
   | 'failed'
@@ -23,7 +23,7 @@ export type Fate =
   | 'unknown-lost'
   | 'unknown-late';
 
-export class TestClock implements Clock {
+export class RecordingClock implements Clock {
   now = 1_000_000;
   /** The requested sleeps. */
   readonly slept: number[] = [];
@@ -44,10 +44,10 @@ export class TestClock implements Clock {
 
 /** Every method is the memory store's own, except for writes that are made to fail. */
 export class FaultyStore extends MemoryStore {
-  readonly fates: Fate[] = [];
-  readonly groups: Group[] = [];
+  readonly fates: WriteFate[] = [];
+  readonly groups: CommitGroup[] = [];
   #gate: Promise<unknown> = Promise.resolve();
-  #late: Group | undefined;
+  #late: CommitGroup | undefined;
 
   /** Holds up writes until the answer is called. */
   hold(): () => void {
@@ -56,7 +56,7 @@ export class FaultyStore extends MemoryStore {
     return () => gate.resolve(undefined);
   }
 
-  override async write(group: Group): Promise<WriteAnswer> {
+  override async write(group: CommitGroup): Promise<WriteAnswer> {
     this.groups.push(group);
     await this.#gate;
     if (this.#late !== undefined) await super.write(this.#late);
@@ -70,7 +70,7 @@ export class FaultyStore extends MemoryStore {
 }
 
 export interface JournalRig {
-  readonly clock: TestClock;
+  readonly clock: RecordingClock;
   readonly disk: MemoryDisk;
   readonly store: FaultyStore;
   readonly journal: Journal;
@@ -78,7 +78,11 @@ export interface JournalRig {
 
 let made = 0;
 
-export function journalOn(store: Store, clock: TestClock = new TestClock(), writeThreshold?: number): Journal {
+export function journalOn(
+  store: Store,
+  clock: RecordingClock = new RecordingClock(),
+  writeThreshold?: number,
+): Journal {
   made += 1;
   const owner = made;
   let ids = 0;
@@ -93,7 +97,7 @@ export function takeLease(store: Store, holder: string): Promise<LeaseAnswer> {
 
 /** A journal that decides. With a share of 1 every group is written as soon as the one before it is durable. */
 export async function makeRig(share?: number): Promise<JournalRig> {
-  const clock = new TestClock();
+  const clock = new RecordingClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const store = new FaultyStore(disk);
   const journal = journalOn(store, clock, share);

@@ -10,7 +10,7 @@ import {
   makeRig,
   takeLease,
   write,
-  type Fate,
+  type WriteFate,
 } from './journal-fixture.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -27,7 +27,7 @@ function writeOnce(id: string): Request<string> {
 }
 
 describe('a write whose answer was lost', () => {
-  it.each<[string, Fate[]]>([
+  it.each<[string, WriteFate[]]>([
     ['written', ['unknown-written']],
     ['not written', ['unknown-lost']],
     ['written late', ['unknown-late']],
@@ -61,7 +61,7 @@ describe('a write whose answer was lost', () => {
     await expect(journal.submit(write('c'))).resolves.toMatchObject({ kind: 'accepted', revision: 1 });
   });
 
-  it.each<[string, Fate]>([
+  it.each<[string, WriteFate]>([
     ['written late', 'unknown-late'],
     ['lost', 'unknown-lost'],
   ])('%s: never answered as refused while the journal ends where it may still be written', async (_name, fate) => {

@@ -12,7 +12,14 @@ import type { DecidedGroup } from './decided-group.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { Clock, Ids } from './ports.ts';
 import { NotHolder, type Commit, type Outcome, type Request } from './request.ts';
-import { StoreUnavailable, type Conflict, type Fence, type Position, type StoredCommit, type Store } from './store.ts';
+import {
+  StoreUnavailable,
+  type WriteConflict,
+  type Fence,
+  type Position,
+  type StoredCommit,
+  type Store,
+} from './store.ts';
 import { Tail } from './tail.ts';
 import { loadSnapshot } from './load-snapshot.ts';
 import { toCommit } from './document-text.ts';
@@ -216,7 +223,7 @@ export class Journal {
   }
 
   /** False when the requests are to be decided again after a while. */
-  async #resolveConflict({ kind }: Conflict): Promise<boolean> {
+  async #resolveConflict({ kind }: WriteConflict): Promise<boolean> {
     mark(`journal-conflict-${kind}`);
     switch (kind) {
       case 'lease':

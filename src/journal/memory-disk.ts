@@ -15,7 +15,7 @@ export interface StoredLease extends Omit<Lease, 'expiresInMs'> {
   readonly endsWith: NonNullable<LeaseRequest['endsWith']>;
 }
 
-interface Tenure {
+interface HeldTenure {
   readonly holder: string;
   readonly epoch: number;
 }
@@ -42,7 +42,7 @@ export class MemoryDisk {
   readonly #durable = emptyState();
   readonly #waiters = new Set<() => void>();
   /** Whose session keeps which lease, under which epoch. Not on the disk: it is lost with the session and at a power cut. */
-  readonly #tenures = new Map<string, Tenure>();
+  readonly #tenures = new Map<string, HeldTenure>();
   readonly #vacancyWaiters = new Set<() => void>();
 
   constructor(options: { readonly journalId: string; readonly nowMs: () => number }) {
@@ -76,7 +76,7 @@ export class MemoryDisk {
     for (const wake of [...this.#vacancyWaiters]) wake();
   }
 
-  beginTenure(lease: string, tenure: Tenure): void {
+  beginTenure(lease: string, tenure: HeldTenure): void {
     this.#tenures.set(lease, tenure);
   }
 

@@ -5,9 +5,9 @@ import { chooseHistoryPage, PAGE_BYTES_MAX } from './page-bytes.ts';
 import type { DiskState, MemoryDisk, StoredLease } from './memory-disk.ts';
 import { sha256 } from './sha256-store.ts';
 import type {
-  Batch,
-  Conflict,
-  Group,
+  CommitBatch,
+  WriteConflict,
+  CommitGroup,
   HistoryPage,
   HistoryQuery,
   Lease,
@@ -40,7 +40,7 @@ export class MemoryStore implements Store {
     return this.#disk.journalId;
   }
 
-  async write(group: Group): Promise<WriteAnswer> {
+  async write(group: CommitGroup): Promise<WriteAnswer> {
     const conflict = this.#conflictOf(group);
     if (conflict !== undefined) return { kind: 'conflict', conflict };
     const head = headOf(this.#disk.state).revision;
@@ -58,7 +58,7 @@ export class MemoryStore implements Store {
     return { kind: 'written', revision: head + group.batches.length, ...(hash !== undefined && { hash }) };
   }
 
-  #conflictOf(group: Group): Conflict | undefined {
+  #conflictOf(group: CommitGroup): WriteConflict | undefined {
     const { state } = this.#disk;
     const head = headOf(state).revision;
     if (group.fence !== undefined) {
@@ -233,7 +233,7 @@ function addCommit(state: DiskState, commit: StoredCommit): void {
   }
 }
 
-function resourceConflict(state: DiskState, batches: readonly Batch[], head: number): Conflict | undefined {
+function resourceConflict(state: DiskState, batches: readonly CommitBatch[], head: number): WriteConflict | undefined {
   const inGroup = new Map<string, number | 'absent'>();
   for (const [at, batch] of batches.entries()) {
     for (const precondition of batch.preconditions) {

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { describe, expect, test } from 'vitest';
 import { idOf, put, Registry, renameFields, schemaKind, type AnyDoc } from '../fleet/index.ts';
 import { Journal } from './journal.ts';
-import { TestClock, takeLease } from './journal-fixture.ts';
+import { RecordingClock, takeLease } from './journal-fixture.ts';
 import { batch, mustWrite, snapshotOf } from './contract/world.ts';
 import { MemoryDisk } from './memory-disk.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -21,7 +21,7 @@ const registry = new Registry([{ kinds: [NOTE], migrations: [{ kind: 'note', mig
 const former = (text: string) => batch([{ kind: 'note', id: 'one', body: JSON.stringify({ words: text }) }]);
 
 function world(): { store: MemoryStore; newJournal: () => Journal } {
-  const clock = new TestClock();
+  const clock = new RecordingClock();
   const store = new MemoryStore(new MemoryDisk({ journalId: 'test', nowMs: () => clock.now }));
   let ids = 0;
   const next = (prefix: string): string => `${prefix}-${(ids += 1)}`;

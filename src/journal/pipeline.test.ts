@@ -7,7 +7,7 @@ import {
   makeRig,
   takeLease,
   write,
-  type Fate,
+  type WriteFate,
   type JournalRig,
 } from './journal-fixture.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -103,7 +103,7 @@ describe('a group behind another', () => {
 });
 
 describe('a group that is not written, with another behind it', () => {
-  it.each<[string, Fate[]]>([
+  it.each<[string, WriteFate[]]>([
     ['failed', ['failed']],
     ['failed again and again', ['failed', 'failed', 'failed']],
     ['not written, outcome unknown', ['unknown-lost']],

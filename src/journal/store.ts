@@ -32,7 +32,7 @@ export interface TextCommit extends CommitNote {
   readonly changes: readonly TextChange[];
 }
 
-export interface Batch extends TextCommit {
+export interface CommitBatch extends TextCommit {
   readonly preconditions: readonly Precondition[];
 }
 
@@ -48,14 +48,14 @@ export interface Fence {
 }
 
 /** Commits that are written together or not at all, in one transaction with one flush to disk. */
-export interface Group {
-  readonly batches: readonly Batch[];
+export interface CommitGroup {
+  readonly batches: readonly CommitBatch[];
   readonly fence?: Fence;
   /** The revision the batches were decided on; another head refuses the group. */
   readonly expectedHead?: number;
 }
 
-export type Conflict =
+export type WriteConflict =
   | { readonly kind: 'head'; readonly expected: number; readonly actual: number }
   | {
       readonly kind: 'lease';
@@ -76,7 +76,7 @@ export type Conflict =
 export type WriteAnswer =
   /** `revision` and `hash` are those of the last batch; the group's batches have the revisions just before it, without a gap. */
   | { readonly kind: 'written'; readonly revision: number; readonly hash?: string }
-  | { readonly kind: 'conflict'; readonly conflict: Conflict };
+  | { readonly kind: 'conflict'; readonly conflict: WriteConflict };
 
 export interface StoredCommit extends TextCommit {
   readonly revision: number;
@@ -167,7 +167,7 @@ export type LeaseAnswer =
 export interface Store {
   /** Which journal this is; made once, with the schema. */
   readonly journalId: string;
-  write(group: Group): Promise<WriteAnswer>;
+  write(group: CommitGroup): Promise<WriteAnswer>;
   /** The commits after a position, oldest first, at most `limit` and at most a page of bytes: read on until `head`. */
   read(after: Position, limit: number): Promise<ReadAnswer>;
   /** Every resource at one revision, in pages; answers the position of that revision, and what is damaged. */

@@ -3,13 +3,13 @@
 import type { TextChange } from './store.ts';
 
 /** Kind, id, and the length of the body in UTF-16 units; null for a deletion. */
-type Entry = readonly [kind: string, id: string, chars: number | null];
+type ChangeSize = readonly [kind: string, id: string, chars: number | null];
 
 // Unescaped quotes end a JSON string, so this cannot occur inside a kind or an id.
 const BETWEEN = ',"bodies":[';
 
 export function encodeChanges(changes: readonly TextChange[]): string {
-  const entries = changes.map(({ kind, id, body }): Entry => [kind, id, body === null ? null : body.length]);
+  const entries = changes.map(({ kind, id, body }): ChangeSize => [kind, id, body === null ? null : body.length]);
   const bodies = changes.flatMap(({ body }) => (body === null ? [] : [body]));
   return `{"of":${JSON.stringify(entries)}${BETWEEN}${bodies.join(',')}]}`;
 }
@@ -39,6 +39,6 @@ export function touchedResources(text: string): readonly (readonly [kind: string
   return entriesIn(text, text.indexOf(BETWEEN)).map(([kind, id]) => [kind, id]);
 }
 
-function entriesIn(text: string, headEnd: number): Entry[] {
-  return JSON.parse(text.slice('{"of":'.length, headEnd)) as Entry[];
+function entriesIn(text: string, headEnd: number): ChangeSize[] {
+  return JSON.parse(text.slice('{"of":'.length, headEnd)) as ChangeSize[];
 }

@@ -16,7 +16,7 @@ import {
 } from '../operations/index.ts';
 import { OperationsController } from '../operations/runtime.ts';
 import { MemoryCluster } from './cluster-api/simulated/memory-cluster.ts';
-import type { SimulatedNode, SimulatedWorkload } from './cluster-api/simulated/objects.ts';
+import type { SimulatedClusterNode, SimulatedWorkload } from './cluster-api/simulated/objects.ts';
 import { workerDrain } from './drain/drain-operation.ts';
 import { NODES_DRIVER } from './drain/node-order.ts';
 import { NodesDriver, type ClusterApis } from './drain/nodes-driver.ts';
@@ -72,7 +72,7 @@ export function worker(node: string, facts: Partial<Worker> = {}): Change {
   return put(WORKER, idOf(WORKER, `${doc.cluster}.${node}`), doc);
 }
 
-export function simulatedNode(name: string, facts: Partial<SimulatedNode> = {}): SimulatedNode {
+export function simulatedNode(name: string, facts: Partial<SimulatedClusterNode> = {}): SimulatedClusterNode {
   return {
     ...{ cluster: EDGE, name, uid: `uid-${name}`, revision: 1, isUnschedulable: false, createdAtMs: 0 },
     ...{ isExcludedFromLoadBalancers: false, isControlPlane: false, attachedVolumes: 0, ...facts },

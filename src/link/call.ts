@@ -2,7 +2,7 @@
 import type { SignedText } from './signed-text.ts';
 
 /** Whom a call goes to, and as whom. */
-export interface Session {
+export interface CallTarget {
   /** The server's address, as configured or as another server named it. */
   readonly server: string;
   /** The join token for `join`, else the caller's own credential. */

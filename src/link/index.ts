@@ -1,7 +1,7 @@
 export { abortWith } from './abort-with.ts';
 export { Backoff } from './backoff.ts';
 export { LinkDown } from './call.ts';
-export type { KeyPair, Reply, Session } from './call.ts';
+export type { KeyPair, Reply, CallTarget } from './call.ts';
 export { tryParseJson } from './json-text.ts';
 export { LeaderClient } from './leader-client.ts';
 export type { CallResult } from './leader-client.ts';

@@ -3,7 +3,7 @@
 import { mark } from '../fleet/index.ts';
 import type { Log } from '../operations/index.ts';
 import { isDowngrade, originOf } from './server-address.ts';
-import { LinkDown, type Reply, type Session } from './call.ts';
+import { LinkDown, type Reply, type CallTarget } from './call.ts';
 
 /** `via` is the server that said it. */
 type FinalReply<A> = Exclude<Reply<A>, { kind: 'elsewhere' }> & { readonly via: string };
@@ -54,7 +54,7 @@ export class LeaderClient {
   /** `signal` is the one that ends the call from this side: that says nothing about the server. */
   async call<A>(
     secret: string,
-    call: (to: Session) => Promise<Reply<A>>,
+    call: (to: CallTarget) => Promise<Reply<A>>,
     signal?: AbortSignal,
   ): Promise<CallResult<A>> {
     for (let followed = 0; followed <= REDIRECTS_MAX; followed += 1) {
@@ -73,7 +73,7 @@ export class LeaderClient {
     return this.#moveToNext(this.#current, { message: NO_HOLDER });
   }
 
-  async #try<A>(call: (to: Session) => Promise<Reply<A>>, to: Session): Promise<Reply<A> | LinkDown> {
+  async #try<A>(call: (to: CallTarget) => Promise<Reply<A>>, to: CallTarget): Promise<Reply<A> | LinkDown> {
     try {
       return await call(to);
     } catch (error) {

@@ -2,7 +2,7 @@
 // never be a busy loop, whatever a server answers.
 import type { Clock } from '../journal/index.ts';
 import { Backoff } from './backoff.ts';
-import type { Reply, Session } from './call.ts';
+import type { Reply, CallTarget } from './call.ts';
 import type { LeaderClient } from './leader-client.ts';
 
 /** A server that has nothing new sooner than this was not waited at. */
@@ -17,7 +17,7 @@ export interface LongPollOptions<A> {
   readonly secret: () => string | undefined;
   /** Waits at the server. Resumed: the call before was answered; after a start and after a cut everything is requested. */
   readonly request: (
-    to: Session,
+    to: CallTarget,
     how: { readonly isResumed: boolean; readonly signal: AbortSignal },
   ) => Promise<Reply<A>>;
   readonly take: (answer: A, via: string) => Promise<PollOutcome>;

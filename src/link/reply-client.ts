@@ -1,6 +1,6 @@
 // Calls to a server of the control plane over HTTP, and what its answers mean to whoever dials. The callers bring paths and schemas.
 import type { compileChecker } from '../fleet/index.ts';
-import { LinkDown, type KeyPair, type Reply, type Session } from './call.ts';
+import { LinkDown, type KeyPair, type Reply, type CallTarget } from './call.ts';
 import { HttpConnections, type HttpRequest, type HttpResponse, type Origin } from './http-request.ts';
 import { tryParseJson } from './json-text.ts';
 import { transportTo } from './server-address.ts';
@@ -56,25 +56,25 @@ export class ReplyClient {
     this.#connections.present(pair);
   }
 
-  async get<A>(to: Session, path: string, request: GetRequest): Promise<Reply<A>> {
+  async get<A>(to: CallTarget, path: string, request: GetRequest): Promise<Reply<A>> {
     return this.#send<A>({ ...this.#request(to, request), path, method: 'GET' }, request.check);
   }
 
-  async post<A>(to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+  async post<A>(to: CallTarget, path: string, request: PostRequest): Promise<Reply<A>> {
     return this.#sendBody<A>('POST', to, path, request);
   }
 
-  async put<A>(to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+  async put<A>(to: CallTarget, path: string, request: PostRequest): Promise<Reply<A>> {
     return this.#sendBody<A>('PUT', to, path, request);
   }
 
-  #sendBody<A>(method: 'POST' | 'PUT', to: Session, path: string, request: PostRequest): Promise<Reply<A>> {
+  #sendBody<A>(method: 'POST' | 'PUT', to: CallTarget, path: string, request: PostRequest): Promise<Reply<A>> {
     const body = JSON.stringify(request.body);
     return this.#send<A>({ ...this.#request(to, request), path, method, body }, request.check);
   }
 
   #request(
-    { server, secret }: Session,
+    { server, secret }: CallTarget,
     { timeoutMs, signal, accept }: GetRequest,
   ): Omit<HttpRequest, 'path' | 'method'> {
     return {
@@ -127,7 +127,7 @@ const MISDIRECTED = 421;
 /** The server is there and cannot answer now, or wants to be left alone for a moment. */
 const TRANSIENT_STATUSES: readonly number[] = [408, 425, 429];
 
-interface Problem {
+interface ProblemReply {
   readonly code?: unknown;
   readonly detail?: unknown;
   readonly holder?: unknown;
@@ -135,7 +135,7 @@ interface Problem {
 }
 
 function toErrorReply({ status, location, retryAfter }: HttpResponse, value: unknown): Reply<never> {
-  const problem = (typeof value === 'object' && value !== null ? value : {}) as Problem;
+  const problem = (typeof value === 'object' && value !== null ? value : {}) as ProblemReply;
   if (status === MISDIRECTED) {
     const holder = typeof problem.holder === 'string' ? problem.holder : URL.parse(location ?? '')?.origin;
     return { kind: 'elsewhere', ...(holder !== undefined && { holder }), ...statementOf(problem) };
@@ -152,6 +152,6 @@ function retryAfterMsOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,4}$/.test(text) ? Number(text) * 1000 : undefined;
 }
 
-function statementOf({ statement }: Problem): { readonly statement?: SignedText } {
+function statementOf({ statement }: ProblemReply): { readonly statement?: SignedText } {
   return isSigned(statement) ? { statement } : {};
 }

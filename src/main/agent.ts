@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNode, startAgent, type NodeDriver } from '../agent/runtime.ts';
+import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNodeDriver, startAgent, type NodeDriver } from '../agent/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import type { NodeModule } from '../composition/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -123,7 +123,7 @@ export function createNode(
   }
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   const simulated = new SimulatedSwitch({ host, clock: realClock, keep });
-  return { driver: new SimulatedNode({ ...machine, switch: simulated }), close: () => Promise.resolve() };
+  return { driver: new SimulatedNodeDriver({ ...machine, switch: simulated }), close: () => Promise.resolve() };
 }
 
 async function recoverInstances({ runtime }: NodeDriver, log: Log): Promise<void> {

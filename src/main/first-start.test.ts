@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { accessModel, TOKEN } from '../access/index.ts';
 import { Registry } from '../fleet/index.ts';
 import { Journal, type Lease } from '../journal/index.ts';
-import { FaultyStore, takeLease, TestClock } from '../journal/journal-fixture.ts';
+import { FaultyStore, takeLease, RecordingClock } from '../journal/journal-fixture.ts';
 import { MemoryDisk } from '../journal/runtime.ts';
 import { hostsModel } from '../hosts/index.ts';
 import { networkModel, TRANSPORT_ZONE } from '../network/index.ts';
@@ -20,7 +20,7 @@ import { StartFailure } from './start-failure.ts';
 const LEASE_MS = 10_000;
 
 function fleetOfServers() {
-  const clock = new TestClock();
+  const clock = new RecordingClock();
   const disk = new MemoryDisk({ journalId: 'test', nowMs: () => clock.now });
   const stop = new AbortController();
   const logged: string[] = [];

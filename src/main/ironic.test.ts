@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { pino } from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { announceIronic, openIronic, type IronicOptions } from './ironic.ts';
+import { announceIronic, openIronic, type IronicFlags } from './ironic.ts';
 
 const SECRET = 's3cr3t-value';
 
@@ -25,7 +25,7 @@ function fileOf(text: string, mode = 0o600): string {
   return path;
 }
 
-function failureOf(options: IronicOptions): string {
+function failureOf(options: IronicFlags): string {
   const { log, lines } = newLog();
   try {
     openIronic(options, log);

@@ -9,7 +9,7 @@ import { transportTo } from '../link/index.ts';
 import { StartFailure } from './start-failure.ts';
 
 /** The options of the command line. */
-export interface IronicOptions {
+export interface IronicFlags {
   readonly ironic?: string | undefined;
   readonly ironicCredentials?: string | undefined;
 }
@@ -27,7 +27,7 @@ interface IronicParts {
 
 /** Undefined when the program is started without one. */
 export function openIronic(
-  { ironic, ironicCredentials: path }: IronicOptions,
+  { ironic, ironicCredentials: path }: IronicFlags,
   log: Logger,
   { mask, steadyMs = () => performance.now() }: IronicParts = {},
 ): IronicClient | undefined {

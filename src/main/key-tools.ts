@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fingerprintsOf } from '../link/index.ts';
-import { EXIT, Failure, type KeysSummary } from '../cli/index.ts';
+import { EXIT, CommandFailure, type KeysSummary } from '../cli/index.ts';
 import {
   keysInForce,
   keyFileIn,
@@ -26,7 +26,7 @@ function serverIn(file: string): NonNullable<KeysSummary['server']> {
     return { file, ...fingerprintsOf(certificate), expires };
   } catch (error) {
     // Missing files and files with other contents alike: the error names the file.
-    throw new Failure(EXIT.refused, `The certificate in ${file} cannot be read: ${(error as Error).message}`);
+    throw new CommandFailure(EXIT.refused, `The certificate in ${file} cannot be read: ${(error as Error).message}`);
   }
 }
 
@@ -41,7 +41,7 @@ export function rotateKeyFile(folder: string, overlapMs: number): KeysSummary {
 export function createKeyFile(folder: string): KeysSummary {
   const nowMs = Date.now();
   if (existsSync(keyFileIn(folder)))
-    throw new Failure(
+    throw new CommandFailure(
       EXIT.refused,
       `There are keys in ${keyFileIn(folder)}, and agents trust them. Change them with: muster keys rotate`,
     );
@@ -49,7 +49,7 @@ export function createKeyFile(folder: string): KeysSummary {
   try {
     writeKeys(folder, made);
   } catch (error) {
-    throw new Failure(EXIT.refused, `The keys cannot be written to ${folder}: ${(error as Error).message}`);
+    throw new CommandFailure(EXIT.refused, `The keys cannot be written to ${folder}: ${(error as Error).message}`);
   }
   return toKeysShown(folder, made, nowMs);
 }
@@ -60,10 +60,10 @@ function requireKeys(folder: string): ControlPlaneKeys {
     keys = readKeys(folder);
   } catch (error) {
     if (!(error instanceof StartFailure)) throw error;
-    throw new Failure(EXIT.refused, error.message);
+    throw new CommandFailure(EXIT.refused, error.message);
   }
   if (keys !== undefined) return keys;
-  throw new Failure(
+  throw new CommandFailure(
     EXIT.refused,
     `There are no keys in ${folder}. A server makes them when it starts; name its folder with --keys.`,
   );

@@ -6,13 +6,13 @@ import { DEFAULT_SERVER } from '../cli/index.ts';
 import { realClock } from './clock.ts';
 import { parsePins, parseServers } from './dialled-servers.ts';
 import { realIds } from './ids.ts';
-import { announceIronic, openIronic, type IronicOptions } from './ironic.ts';
+import { announceIronic, openIronic, type IronicFlags } from './ironic.ts';
 import { programLog, writeSentence } from './program-log.ts';
 import { StartFailure } from './start-failure.ts';
 import { listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** The options of the command line. */
-export interface ManagerProgramOptions extends IronicOptions {
+export interface ManagerProgramOptions extends IronicFlags {
   readonly name: string;
   /** One, or several separated by commas: they are tried in turn. */
   readonly server?: string;

@@ -1,7 +1,7 @@
 // muster dataplane diff and trace: compares the switch of this machine with the last view of its agent. Nothing is changed, and no server
 // is contacted.
 import { AgentStateStore, FileDisk, DiskFailed } from '../agent/runtime.ts';
-import { EXIT, Failure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
+import { EXIT, CommandFailure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
 import {
   annotateTrace,
   compareContents,
@@ -51,7 +51,7 @@ async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
     const { problems } = store;
     if (taken === undefined) {
       const why = problems.length === 0 ? '' : ` (${problems.join('; ')})`;
-      throw new Failure(
+      throw new CommandFailure(
         EXIT.unreachable,
         `There is no view in ${folder} yet${why}. Name the folder of the agent with --state, or let it join first.`,
       );
@@ -64,9 +64,12 @@ async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
       const explained = new Set(view.ports.map(({ id }) => interfaceOf(id)));
       return { host, compiled: compile(view, NEXT_HOPS_BY_NAME), explained };
     }
-    throw new Failure(EXIT.unreachable, `The last view of ${host} has no parts for its switch: its server is older.`);
+    throw new CommandFailure(
+      EXIT.unreachable,
+      `The last view of ${host} has no parts for its switch: its server is older.`,
+    );
   } catch (error) {
-    if (error instanceof DiskFailed) throw new Failure(EXIT.unreachable, `${error.message}.`, { cause: error });
+    if (error instanceof DiskFailed) throw new CommandFailure(EXIT.unreachable, `${error.message}.`, { cause: error });
     throw error;
   }
 }
@@ -79,13 +82,13 @@ async function withSwitch<T>(request: SwitchOptions, work: (ovs: OvsSwitch) => P
   } catch (error) {
     if (error instanceof StartFailure) {
       const code = error instanceof SwitchNotRunning ? EXIT.unreachable : EXIT.usage;
-      throw new Failure(code, error.message, { cause: error });
+      throw new CommandFailure(code, error.message, { cause: error });
     }
     if (error instanceof SwitchRefused) {
-      throw new Failure(EXIT.usage, `The switch refuses the packet: ${error.message}.`, { cause: error });
+      throw new CommandFailure(EXIT.usage, `The switch refuses the packet: ${error.message}.`, { cause: error });
     }
     if (error instanceof SwitchDown) {
-      throw new Failure(EXIT.unreachable, `The switch at ${request.ovs} cannot be read: ${error.message}.`, {
+      throw new CommandFailure(EXIT.unreachable, `The switch at ${request.ovs} cannot be read: ${error.message}.`, {
         cause: error,
       });
     }

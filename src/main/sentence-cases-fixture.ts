@@ -1,7 +1,7 @@
 // The facts of each case in which operators are shown a sentence, by its code.
 import { FAULTS } from '../instances/index.ts';
 
-export type Facts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+export type ReasonFacts = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export const HOST = { host: 'c1' };
 export const WEB = { instance: 'web' };
@@ -18,7 +18,7 @@ const MESSAGE = [
   { ...WEB, message: 'no room' },
 ];
 
-export const CASES: Readonly<Record<string, readonly Facts[]>> = {
+export const CASES: Readonly<Record<string, readonly ReasonFacts[]>> = {
   ...Object.fromEntries(Object.keys(FAULTS).map((code) => [code, [...MESSAGE, WEB]])),
   'deadline-passed': [
     {},

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { problemsOfSentence } from '../operations/reason-fixture.ts';
 import { PROGRAM } from './modules.ts';
-import { CASES, HOST, ON_C1, WEB, type Facts } from './sentence-cases-fixture.ts';
+import { CASES, HOST, ON_C1, WEB, type ReasonFacts } from './sentence-cases-fixture.ts';
 
 const CODES = PROGRAM.sentences.flatMap((module) => Object.keys(module));
 
@@ -20,7 +20,7 @@ test.each(Object.entries(CASES).flatMap(([code, all]) => all.map((facts) => ({ c
 );
 
 describe('each-sentence-is-true-of-its-case', () => {
-  test.each<[string, Facts, string]>([
+  test.each<[string, ReasonFacts, string]>([
     ['host-works', HOST, 'The agent of host c1 has work that is not done yet.'],
     [
       'host-works',
@@ -53,14 +53,18 @@ describe('each-sentence-is-true-of-its-case', () => {
 });
 
 describe('each-case-in-its-own-words', () => {
-  test.each<[string, Facts, string]>([
+  test.each<[string, ReasonFacts, string]>([
     ['quarantined', { ...HOST, because: 'identity' }, 'its switch has the identity of another host'],
     ['quarantined', { ...HOST, because: 'operator-fenced' }, 'what ran there was rebuilt elsewhere'],
     ['leave-unanswered', { ...HOST, forced: true }, 'It is removed by force'],
     ['leave-unanswered', HOST, '--force --reason'],
-    ['host-degraded', CASES['host-degraded']?.[0] as Facts, 'services that it has stay while its peers see its BFD up'],
-    ['host-degraded', CASES['host-degraded']?.[1] as Facts, 'services that it has move to other hosts'],
-    ['host-degraded', CASES['host-degraded']?.[2] as Facts, 'muster dataplane diff'],
+    [
+      'host-degraded',
+      CASES['host-degraded']?.[0] as ReasonFacts,
+      'services that it has stay while its peers see its BFD up',
+    ],
+    ['host-degraded', CASES['host-degraded']?.[1] as ReasonFacts, 'services that it has move to other hosts'],
+    ['host-degraded', CASES['host-degraded']?.[2] as ReasonFacts, 'muster dataplane diff'],
     ['hosts-behind', { hosts: ['c1', 'c2'], inAll: 5 }, 'c1, c2 and 3 more'],
     ['target-not-bound', { ...ON_C1, from: 'c2', fault: 'unavailable' }, 'the instance runs on host c2 as before'],
     [

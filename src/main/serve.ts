@@ -5,7 +5,7 @@ import { SecretMask } from '../access/index.ts';
 import type { IronicClient } from '../baremetal/runtime.ts';
 import type { AgentCertificatePolicy } from './agent-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
-import { announceIronic, openIronic, type IronicOptions } from './ironic.ts';
+import { announceIronic, openIronic, type IronicFlags } from './ironic.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { writePrivateFilesOnly } from './private-folder.ts';
 import { programLog, writeSentence } from './program-log.ts';
@@ -13,7 +13,7 @@ import { StartFailure, diskFullFailure } from './start-failure.ts';
 import { isOnTerminal, listenForStop, runUntilStopped } from './stop-signal.ts';
 
 /** The options of the command line. */
-export interface ServeOptions extends IronicOptions {
+export interface ServeOptions extends IronicFlags {
   readonly data: string;
   readonly listen: string;
   readonly store?: string;

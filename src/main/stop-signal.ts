@@ -1,7 +1,7 @@
 // Runs a program until it is stopped: the first Ctrl-C, SIGTERM or hang-up stops it in order, the second one at once. A program that
 // reloads its files on SIGHUP declares it, and stops on SIGHUP only when its terminal hangs up.
 
-export interface Running {
+export interface RunningProgram {
   /** Resolves when it ends by itself; rejects when it cannot go on. */
   readonly ended: Promise<unknown>;
   stop(): Promise<void>;
@@ -35,7 +35,7 @@ export function listenForStop(say: (text: string) => void, onHangUp?: () => void
 }
 
 /** Runs until it is stopped. A clean stop is what was requested: its exit code is 0. */
-export async function runUntilStopped(running: Running, signal: AbortSignal): Promise<void> {
+export async function runUntilStopped(running: RunningProgram, signal: AbortSignal): Promise<void> {
   const stopped = new Promise<void>((resolve) => {
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { EXIT, Failure, type StoreToolOptions, type StoreTools } from '../cli/index.ts';
+import { EXIT, CommandFailure, type StoreToolOptions, type StoreTools } from '../cli/index.ts';
 import { describeDamage, StoreUnavailable, StoreUnusable } from '../journal/index.ts';
 import {
   describePostgresUrl,
@@ -45,10 +45,10 @@ export function storeTools(version: string, nowMs: () => number, program = PROGR
     backup: (request) =>
       explainFailures(async () => {
         if (existsSync(request.file))
-          throw new Failure(EXIT.usage, `${request.file} exists already. Name another file.`);
+          throw new CommandFailure(EXIT.usage, `${request.file} exists already. Name another file.`);
         const folder = dirname(request.file);
         if (!existsSync(folder))
-          throw new Failure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);
+          throw new CommandFailure(EXIT.usage, `There is no folder ${folder}. Make it, or name another.`);
         const options = { path: request.file, version, nowMs: nowMs() };
         const read = newInspection();
         const teeDump = (sink: DumpSink): DumpSink => withProgress(fanOut(...sinksOf(read), sink), request.progress);
@@ -70,7 +70,7 @@ async function restore(
   const { sha256: digest } = await readBackup(request.file, fanOut(...sinksOf(read)));
   const { damage, keys, secretKeys, revision, documents, commits } = summarize(read, digest);
   if (damage.length > 0)
-    throw new Failure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}. Use another backup.`);
+    throw new CommandFailure(EXIT.refused, `${request.file} is damaged: ${damage.join('; ')}. Use another backup.`);
   return withTarget(request, async (target) => {
     await target.begin(digest);
     let head: DumpHead | undefined;
@@ -192,13 +192,13 @@ function sharedName(store: string): string {
 /** A folder is opened as a file is, and fails at the first byte. */
 function demandFile(path: string, advice: string): void {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  if (isFolder) throw new Failure(EXIT.usage, `${path} is a folder, and a backup is a file. ${advice}`);
+  if (isFolder) throw new CommandFailure(EXIT.usage, `${path} is a folder, and a backup is a file. ${advice}`);
 }
 
 function databaseIn(folder: string): string {
   const path = join(folder, DATABASE_FILE);
   if (existsSync(path)) return path;
-  throw new Failure(
+  throw new CommandFailure(
     EXIT.refused,
     `There is no database in ${folder}. Name the data folder with --data, or a store with --store.`,
   );
@@ -242,17 +242,17 @@ async function explainFailures<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     // Both begin with the name of a file, which is left as it is.
     if (error instanceof StoreUnusable || error instanceof BackupDamaged) {
-      throw new Failure(EXIT.refused, `${error.message}.`, { cause: error });
+      throw new CommandFailure(EXIT.refused, `${error.message}.`, { cause: error });
     }
     if (error instanceof StartFailure) {
       const exitCode = error.cause instanceof StoreUnavailable ? EXIT.unreachable : EXIT.refused;
-      throw new Failure(exitCode, error.message, { cause: error });
+      throw new CommandFailure(exitCode, error.message, { cause: error });
     }
     const { code, message, path } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && path !== undefined)
-      throw new Failure(EXIT.refused, `There is no ${path}. Check the path.`, { cause: error });
+      throw new CommandFailure(EXIT.refused, `There is no ${path}. Check the path.`, { cause: error });
     if (typeof code === 'string' && /^E[A-Z]+$/.test(code))
-      throw new Failure(EXIT.refused, `${message}.`, { cause: error });
+      throw new CommandFailure(EXIT.refused, `${message}.`, { cause: error });
     throw error;
   }
 }

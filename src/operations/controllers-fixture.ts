@@ -14,7 +14,7 @@ export const OP = idOf(OPERATION, 'op-1');
 const quiet: Log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /** Sleepers wake when the test moves time. */
-class TestClock implements Clock {
+class JumpingClock implements Clock {
   #nowMs = 0;
   #jumpedMs = 0;
   #sleepers: { at: number; wake: () => void }[] = [];
@@ -82,12 +82,12 @@ export interface TestServer {
 
 /** The clock of one machine: it goes as the others do, and may be off. */
 export class MachineClock implements Clock {
-  readonly #time: TestClock;
+  readonly #time: JumpingClock;
   #offMs: number;
   #jumpedMs = 0;
 
   /** `offMs`: by how much it was off before its server started. */
-  constructor(time: TestClock, offMs: number) {
+  constructor(time: JumpingClock, offMs: number) {
     this.#time = time;
     this.#offMs = offMs;
   }
@@ -109,8 +109,8 @@ export class MachineClock implements Clock {
   }
 }
 
-export interface TestWorld {
-  readonly clock: TestClock;
+export interface ControllersWorld {
+  readonly clock: JumpingClock;
   readonly server: (name: string, offMs?: number) => TestServer;
 }
 
@@ -118,8 +118,8 @@ export function world(
   kind: OperationKind = whenReady,
   drivers = new Map<string, Driver>(),
   log: Log = quiet,
-): TestWorld {
-  const time = new TestClock();
+): ControllersWorld {
+  const time = new JumpingClock();
   // The database has a clock of its own.
   const disk = new MemoryDisk({ journalId: 'j', nowMs: () => time.nowMs() - time.jumpedMs() });
   const server = (name: string, offMs = 0) => {
@@ -138,7 +138,7 @@ export function world(
 
 /** A server that holds the lease, until `stop`. */
 export async function startLeading(
-  server: TestWorld['server'],
+  server: ControllersWorld['server'],
 ): Promise<TestServer & { readonly stop: AbortController }> {
   const one = server('s1');
   const stop = new AbortController();

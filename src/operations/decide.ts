@@ -259,19 +259,19 @@ function unknownOperation(id: string): Refusal {
   return { kind: 'not-found', code: 'unknown-operation', message, facts: { operation: id } };
 }
 
-type Verb = 'cancelled' | 'retried';
+type OperationVerb = 'cancelled' | 'retried';
 
-const WRONG_STATE_ADVICE: Readonly<Record<Verb, string>> = {
+const WRONG_STATE_ADVICE: Readonly<Record<OperationVerb, string>> = {
   cancelled: 'What it did stays.',
   retried: 'Only one that failed can be. Begin another for what is still wanted.',
 };
 
-function wrongState(verb: Verb, { id, doc }: StoredOperation): Refusal {
+function wrongState(verb: OperationVerb, { id, doc }: StoredOperation): Refusal {
   const message = `Operation ${id} cannot be ${verb}: it is ${doc.state}. ${WRONG_STATE_ADVICE[verb]}`;
   return { kind: 'conflict', code: 'wrong-state', message, facts: { operation: id, state: doc.state } };
 }
 
-function notSupported(verb: Verb, { id, doc }: StoredOperation, because: string | undefined): Refusal {
+function notSupported(verb: OperationVerb, { id, doc }: StoredOperation, because: string | undefined): Refusal {
   const why = because ?? 'this server does not know its kind; send it to a server of the version that began it';
   const message = `Operation ${id} (${doc.kind}) cannot be ${verb}: ${why}.`;
   return { kind: 'conflict', code: 'not-supported', message, facts: { operation: id } };

@@ -35,7 +35,7 @@ const COUNTS = Type.Object(
   },
   CLOSED,
 );
-export type Counts = Static<typeof COUNTS>;
+export type ItemCounts = Static<typeof COUNTS>;
 
 const OPERATION_SCHEMA = Type.Object(
   {
@@ -195,7 +195,7 @@ export function targetKey(kind: string, id: string): string {
 const LOOKED_AT_MAX = 8;
 
 /** How many items of an operation are in which state. */
-export function countsOf(fleet: FleetReader, operation: OperationId): Counts {
+export function countsOf(fleet: FleetReader, operation: OperationId): ItemCounts {
   const counts = { pending: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 };
   const total = fleet.countOf(ITEMS_BY_OPERATION, operation);
   if (total <= LOOKED_AT_MAX) {

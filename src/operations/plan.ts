@@ -9,7 +9,7 @@ import {
   isOpen,
   ITEMS_BY_OPERATION,
   isSameReason,
-  type Counts,
+  type ItemCounts,
   type Item,
   type Operation,
 } from './model.ts';
@@ -87,7 +87,11 @@ function finishOf(fleet: FleetReader, operation: StoredOperation, nowMs: number)
   return { kind: 'finish', operation, doc: { ...rest, ...end, counts, finishedAtMs: nowMs } };
 }
 
-function endOf(fleet: FleetReader, { id, doc }: StoredOperation, counts: Counts): Pick<Operation, 'state' | 'reason'> {
+function endOf(
+  fleet: FleetReader,
+  { id, doc }: StoredOperation,
+  counts: ItemCounts,
+): Pick<Operation, 'state' | 'reason'> {
   if (doc.state === 'cancelling') return { state: 'cancelled' };
   if (counts.failed === 0) return { state: 'succeeded' };
   const { failed, done } = counts;

@@ -19,7 +19,7 @@ import {
   defineRepresentation,
   write,
   type Answer,
-  type Filter,
+  type FilterField,
   type HostMark,
   type Listing,
   type Route,
@@ -40,7 +40,7 @@ import {
   OPERATION,
   OPERATION_STATES,
   targetKey,
-  type Counts,
+  type ItemCounts,
   type Item,
   type Operation,
 } from './model.ts';
@@ -163,7 +163,7 @@ function renderWithCounts(
   return addCounts(text, countsOf(fleet, stored.id));
 }
 
-function addCounts(text: string, counts: Counts): string {
+function addCounts(text: string, counts: ItemCounts): string {
   return `${text.slice(0, -1)},"counts":${JSON.stringify(counts)}}`;
 }
 
@@ -219,7 +219,7 @@ function itemListing({ item: representation }: OperationRepresentations): Listin
 }
 
 /** Open items only, as their index holds no others: the filter is for work in progress. */
-const BY_TARGET: Filter<Item> = {
+const BY_TARGET: FilterField<Item> = {
   schema: Type.String({
     maxLength: 300,
     pattern: '^[^/]+/.+$',
@@ -306,18 +306,18 @@ function command({ representations, kinds }: OperationRoutes, { verb, about, dec
 }
 
 /** Of a running operation: its document has no counts. With a key the counts are all that is kept beside the revision. */
-function withCounts(shown: Answer, counts: Counts): Answer {
+function withCounts(shown: Answer, counts: ItemCounts): Answer {
   const memo = ITEM_STATES.map((state) => counts[state]).join();
   return { ...shown, text: addCounts(shown.text ?? '', counts), memo };
 }
 
-function countsIn(memo: string): Counts {
+function countsIn(memo: string): ItemCounts {
   const counts = memo.split(',').map(Number);
-  return Object.fromEntries(ITEM_STATES.map((state, at) => [state, counts[at] ?? 0])) as Counts;
+  return Object.fromEntries(ITEM_STATES.map((state, at) => [state, counts[at] ?? 0])) as ItemCounts;
 }
 
 /** The same decision; it answers how many items will be in which state. */
-function countItems(fleet: FleetReader, decision: Decision<StoredOperation>): Decision<Counts> {
+function countItems(fleet: FleetReader, decision: Decision<StoredOperation>): Decision<ItemCounts> {
   if (decision.kind === 'refuse') return decision;
   const counts = { ...countsOf(fleet, decision.answer.id) };
   for (const { kind, id, doc } of decision.changes) {

@@ -24,7 +24,7 @@ export interface TortureSubject {
   readonly wrongWhenCancelled: (fleet: FleetReader) => readonly string[];
 }
 
-export type Fault =
+export type PortCallFault =
   | { readonly kind: 'none' }
   /** The server dies at this port call: before it takes effect, or after that and before its answer. */
   | { readonly kind: 'crash'; readonly at: number; readonly effect: 'before' | 'after' }
@@ -42,7 +42,7 @@ export const TORTURED = idOf(OPERATION, 'op-torture');
 
 const PATIENCE_MS = 60_000;
 
-class ManualClock implements Clock {
+class TortureClock implements Clock {
   #nowMs = 1_000_000;
   nowMs(): number {
     return this.#nowMs;
@@ -62,11 +62,11 @@ const LEASE = { name: 'fleet', url: 'http://127.0.0.1:7070', ttlMs: 600_000 };
 const NEVER = new Promise<never>(() => undefined);
 
 export class TortureWorld {
-  readonly clock = new ManualClock();
+  readonly clock = new TortureClock();
   readonly subject: TortureSubject;
   readonly violations: string[] = [];
   readonly #disk = new MemoryDisk({ journalId: 'torture', nowMs: () => this.clock.nowMs() });
-  readonly #fault: Fault;
+  readonly #fault: PortCallFault;
   readonly #registry: Registry;
   readonly #drivers: ReadonlyMap<string, Driver>;
   portCalls = 0;
@@ -78,7 +78,7 @@ export class TortureWorld {
   #ids = 0;
   #died: () => void = () => undefined;
 
-  constructor(subject: TortureSubject, fault: Fault) {
+  constructor(subject: TortureSubject, fault: PortCallFault) {
     this.subject = subject;
     this.#fault = fault;
     this.#drivers = subject.drivers?.() ?? new Map<string, Driver>();

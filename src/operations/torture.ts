@@ -5,7 +5,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import type { Journal } from '../journal/index.ts';
 import type { Driver, OperationKind } from './kind.ts';
 import { countsOf, isUnfinished, OPERATION } from './model.ts';
-import { TORTURED, TortureWorld, type Fault, type TortureSubject } from './torture-world.ts';
+import { TORTURED, TortureWorld, type PortCallFault, type TortureSubject } from './torture-world.ts';
 
 /** Far more ticks than any kind needs: an operation that is not done by then hangs. */
 const TICKS_MAX = 200;
@@ -14,7 +14,7 @@ const TICK_MS = 5_000;
 const TIMEOUT_MS = 60_000;
 
 interface Run {
-  readonly fault: Fault;
+  readonly fault: PortCallFault;
   /** Ask to cancel once this many commits are made. */
   readonly cancelAfter?: number;
 }
@@ -106,7 +106,7 @@ function twiceDriven({ drivers }: TortureSubject): Pick<TortureSubject, 'drivers
 
 async function atEachPortCall(
   subject: TortureSubject,
-  faultAt: (at: number) => Fault,
+  faultAt: (at: number) => PortCallFault,
   crashes: boolean,
 ): Promise<void> {
   const plain = await run(subject, { fault: { kind: 'none' } });

@@ -1,5 +1,5 @@
 // The machines and switches of a test's hosts, with a note of everything that they were asked to do.
-import { SimulatedNode, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
+import { SimulatedNodeDriver, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import type { Clock } from '../../src/journal/index.ts';
@@ -18,15 +18,15 @@ export interface Watch {
   readonly hasCredentials: () => boolean;
 }
 
-export class WatchedDriver extends SimulatedNode {
+export class WatchedDriver extends SimulatedNodeDriver {
   readonly #watch: Watch;
-  readonly #withoutNetwork: SimulatedNode;
+  readonly #withoutNetwork: SimulatedNodeDriver;
 
   constructor(machine: SimulatedNodeOptions, watch: Watch) {
     super(machine);
     this.#watch = watch;
     const { network: _, switch: __, ...mute } = machine;
-    this.#withoutNetwork = new SimulatedNode({ ...mute, hypervisor: this.hypervisor });
+    this.#withoutNetwork = new SimulatedNodeDriver({ ...mute, hypervisor: this.hypervisor });
   }
 
   override perform(task: Task, fence: TaskFence): ReturnType<LocalDriver['perform']> {

@@ -12,7 +12,7 @@ import type { LivenessController } from '../../src/hosts/runtime.ts';
 import {
   Journal,
   type Clock,
-  type Group,
+  type CommitGroup,
   type Ids,
   type LeaseAnswer,
   type LeaseRequest,
@@ -72,7 +72,7 @@ class MortalStore extends MemoryStore {
     this.#life = life;
   }
 
-  override write(group: Group): ReturnType<MemoryStore['write']> {
+  override write(group: CommitGroup): ReturnType<MemoryStore['write']> {
     return this.#life.storeEffect(() => super.write(group));
   }
 

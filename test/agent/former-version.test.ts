@@ -10,7 +10,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { secretText } from '../../src/access/index.ts';
 import { SILENT } from '../../src/agent/server/control-plane-fixture.ts';
-import { SimulatedNode, startAgent } from '../../src/agent/runtime.ts';
+import { SimulatedNodeDriver, startAgent } from '../../src/agent/runtime.ts';
 import type { View, WireReport } from '../../src/agent/protocol/messages.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import { compileChecker } from '../../src/fleet/index.ts';
@@ -220,7 +220,10 @@ test('an-agent-of-today-does-all-that-a-server-of-0.1.0-says-and-says-nothing-th
   const url = await listen(server);
   const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const driver = new SimulatedNode({ clock: realClock, switch: new SimulatedSwitch({ host: 'c1', clock: realClock }) });
+  const driver = new SimulatedNodeDriver({
+    clock: realClock,
+    switch: new SimulatedSwitch({ host: 'c1', clock: realClock }),
+  });
   const agent = startAgent({
     servers: [url],
     folder,

@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/server/control-plane-fixture.ts';
-import { FileDisk, runSimulatedAgents, SimulatedNode, SimulatedFleet, startAgent } from '../../src/agent/runtime.ts';
+import {
+  FileDisk,
+  runSimulatedAgents,
+  SimulatedNodeDriver,
+  SimulatedFleet,
+  startAgent,
+} from '../../src/agent/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
@@ -34,7 +40,7 @@ test('an-agent-joins-over-http-keeps-its-files-and-starts-again-from-them', asyn
   const folder = await mkdtemp(join(tmpdir(), 'muster-agent-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const joinToken = await plane.joinToken('c1');
-  const driver = new SimulatedNode({ clock: realClock });
+  const driver = new SimulatedNodeDriver({ clock: realClock });
   // It knows only the server that does not decide.
   const base = { servers: [urls[1]!], folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const first = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
@@ -70,7 +76,7 @@ test('a-switch-that-is-out-of-control-makes-its-host-degraded-over-http', async 
   const joinToken = await plane.joinToken('c1');
   const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
-  const driver = Object.assign(new SimulatedNode({ clock: realClock }), {
+  const driver = Object.assign(new SimulatedNodeDriver({ clock: realClock }), {
     conditions: async () => [{ type: 'switch' as const, code: 'unreachable', message: 'no answer' }],
   });
   const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
@@ -88,7 +94,7 @@ test('an-agent-whose-record-of-instances-is-damaged-says-so-over-http-until-the-
   const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0, steadyMs: 1000 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
   await writeFile(join(folder, 'agent-machine.json'), '{"instances":[');
-  const driver = new SimulatedNode({ clock: realClock, disk: new FileDisk(folder) });
+  const driver = new SimulatedNodeDriver({ clock: realClock, disk: new FileDisk(folder) });
   const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   onTestFinished(() => agent.stop());

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { isKeyOf } from '../../src/agent/protocol/agent-certificate.ts';
-import { SimulatedNode, startAgent } from '../../src/agent/runtime.ts';
+import { SimulatedNodeDriver, startAgent } from '../../src/agent/runtime.ts';
 import type { StoredCertificate } from '../../src/agent/node/state/agent-state-store.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
@@ -39,7 +39,7 @@ function runAgent(servers: readonly string[], token: string) {
     servers,
     joinToken: () => Promise.resolve(token),
     folder: state,
-    driver: new SimulatedNode({ clock: realClock }),
+    driver: new SimulatedNodeDriver({ clock: realClock }),
     clock: realClock,
     ids: realIds(),
     random: () => 0,

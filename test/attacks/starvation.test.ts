@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
-import type { Batch, Store } from '../../src/journal/index.ts';
+import type { CommitBatch, Store } from '../../src/journal/index.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { LeaseController } from '../../src/operations/runtime.ts';
 import { SITE } from '../../src/sites/index.ts';
@@ -43,7 +43,7 @@ function largeHost(name: string): string {
 /** As if hosts had been edited for a while: each commit has one large document. */
 async function fillHistory(store: Store, commits: number): Promise<void> {
   const body = largeHost('compute-1');
-  const batches = Array.from({ length: commits }, (_, at): Batch => {
+  const batches = Array.from({ length: commits }, (_, at): CommitBatch => {
     const change = { kind: 'host', id: 'compute-1', body };
     return { id: `filled-${at}`, atMs: 1, by: 'test', changes: [change], preconditions: [] };
   });

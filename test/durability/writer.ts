@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { openSqliteStore } from '../../src/journal/sqlite/store.ts';
-import type { Batch, Store } from '../../src/journal/store.ts';
+import type { CommitBatch, Store } from '../../src/journal/store.ts';
 import { openAcknowledgesFirst } from './mutants/acknowledges-first.ts';
 import { openNeverSyncs } from './mutants/never-syncs.ts';
 
@@ -17,7 +17,7 @@ const STORES: Readonly<Record<string, (target: string) => Promise<Store>>> = {
 
 const GROUP_MAX = 4;
 
-function batchOf(id: string, nth: number): Batch {
+function batchOf(id: string, nth: number): CommitBatch {
   const body = JSON.stringify({ id, filler: 'x'.repeat(nth % 700) });
   const changes = [0, 1, 2].map((n) => ({
     kind: 'host',

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { machineContract } from '../../src/baremetal/drivers/contract.ts';
 import { inventoryContract } from '../../src/baremetal/drivers/inventory-contract.ts';
-import type { CallOptions, MachineCall, NodeFence } from '../../src/baremetal/drivers/inventory.ts';
+import type { InventoryCallOptions, MachineCall, NodeFence } from '../../src/baremetal/drivers/inventory.ts';
 import { IronicClient } from '../../src/baremetal/drivers/ironic/ironic-client-driver.ts';
 import { claimUuid } from '../../src/baremetal/drivers/ironic/ironic-nodes-driver.ts';
 import { IronicInventory } from '../../src/baremetal/drivers/ironic/inventory-driver.ts';
@@ -15,7 +15,7 @@ import { IronicProxy } from './proxy.ts';
 import { refreshSuite } from './refresh-suite.ts';
 
 const TIMEOUT_MS = 300_000;
-const NEVER: CallOptions = { signal: new AbortController().signal };
+const NEVER: InventoryCallOptions = { signal: new AbortController().signal };
 const IMAGE = { image: 'http://127.0.0.1/image' };
 
 const found: IronicFound = await ensureIronic();

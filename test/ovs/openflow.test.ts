@@ -12,7 +12,7 @@ import { anyFlow, anyGroup } from '../../src/dataplane/ovs/openflow/flow-arbitra
 import { isMalformed } from '../../src/dataplane/packets/malformed.ts';
 import { decodeNdFrame, encodeNdFrame } from '../../src/dataplane/packets/nd-frame.ts';
 import { buildConntrackPacket } from '../../src/dataplane/packets/conntrack-packet.ts';
-import type { Flow, Group } from '../../src/dataplane/switch/switch.ts';
+import type { Flow, FlowGroup } from '../../src/dataplane/switch/switch.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { start, type OvsDaemons } from './ovs-daemons.ts';
 import { ovsSuite } from './suite.ts';
@@ -46,7 +46,7 @@ function clientOf(ovs: OvsDaemons, bridge = OURS): OpenFlowClient {
 const cookie = '4d55000000000001';
 const flow = (match: string, actions: string, table = 0): Flow => ({ table, priority: 10, match, actions, cookie });
 const putFlow = (one: Flow): Mod => ({ kind: 'put-flow', flow: one });
-const putGroup = (group: Group): Mod => ({ kind: 'put-group', group });
+const putGroup = (group: FlowGroup): Mod => ({ kind: 'put-group', group });
 
 /** As the tool takes them: numbers for names, so that a bridge without these ports can have them too. */
 function numbered(text: string): string {
@@ -57,7 +57,7 @@ function toolLine({ table, priority, match, actions, cookie: of }: Flow): string
   return numbered(`cookie=0x${of},table=${table},priority=${priority}${match && ','}${match},actions=${actions}`);
 }
 
-function toolGroup({ id, type, buckets }: Group): string {
+function toolGroup({ id, type, buckets }: FlowGroup): string {
   const texts = buckets.map((text) => `,bucket=${text.startsWith('watch_port:') ? '' : 'actions='}${text}`);
   return numbered(`group_id=${id},type=${type === 'fast-failover' ? 'ff' : type}${texts.join('')}`);
 }
@@ -92,7 +92,7 @@ ovsSuite('OpenFlow on Open vSwitch', () => {
     const ovs = await daemons(OURS, THEIRS);
     await withPorts(ovs, OURS);
     const [ours, theirs] = [clientOf(ovs), clientOf(ovs, THEIRS)];
-    const group: Group = { id: 0x4000_0001, type: 'all', buckets: [] };
+    const group: FlowGroup = { id: 0x4000_0001, type: 'all', buckets: [] };
     const flows = [...SAMPLES, ...WORDS];
     await ours.bundle([putGroup(group), ...flows.map(putFlow)]);
     const byPlace = (all: readonly Flow[]): Flow[] => all.toSorted((one, other) => one.priority - other.priority);

@@ -7,7 +7,7 @@ import { applyTransaction, NotApplied } from '../../src/dataplane/ovs/ovsdb/appl
 import { readInterfaceErrors } from '../../src/dataplane/ovs/interface-errors.ts';
 import { ConnectionLost } from '../../src/dataplane/ovs/transport/failures.ts';
 import type { ReconnectState } from '../../src/dataplane/ovs/transport/reconnecting-connection-driver.ts';
-import type { Operation } from '../../src/dataplane/ovs/ovsdb/operation.ts';
+import type { OvsdbOperation } from '../../src/dataplane/ovs/ovsdb/operation.ts';
 import { OvsdbClient, type OvsdbClientOptions } from '../../src/dataplane/ovs/ovsdb/client-driver.ts';
 import { numberColumn, textColumn, textMapColumn, uuidsColumn } from '../../src/dataplane/ovs/ovsdb/read-column.ts';
 import { TransactionRefused } from '../../src/dataplane/ovs/ovsdb/transaction-refused.ts';
@@ -31,7 +31,7 @@ function open(address: string, options: Partial<OvsdbClientOptions> = {}): Ovsdb
 }
 
 /** A bridge with the port that every bridge has. */
-function addBridge(name: string): Operation[] {
+function addBridge(name: string): OvsdbOperation[] {
   const owned = [
     { op: 'insert', table: 'Interface', row: { name, type: 'internal' }, name: 'interface' },
     { op: 'insert', table: 'Port', row: { name, interfaces: { namedUuid: 'interface' } }, name: 'port' },
@@ -44,7 +44,7 @@ function addBridge(name: string): Operation[] {
   ];
 }
 
-function addPort(bridge: string, name: string, type: string): Operation[] {
+function addPort(bridge: string, name: string, type: string): OvsdbOperation[] {
   return [
     { op: 'insert', table: 'Interface', row: { name, type }, name: 'interface' },
     { op: 'insert', table: 'Port', row: { name, interfaces: { namedUuid: 'interface' } }, name: 'port' },
@@ -119,13 +119,13 @@ ovsSuite('ovsdb', () => {
 
   test('a-refused-transaction-names-operation-and-column-and-nothing-of-it-is-done', async () => {
     const client = open(ovs.db);
-    const good: Operation = { op: 'mutate', table: 'Open_vSwitch', where: [], mutations: [['next_cfg', '+=', 1]] };
+    const good: OvsdbOperation = { op: 'mutate', table: 'Open_vSwitch', where: [], mutations: [['next_cfg', '+=', 1]] };
     const before = await ovs.vsctl('get', 'Open_vSwitch', '.', 'next_cfg');
-    const refused = async (...bad: readonly Operation[]): Promise<object> => {
+    const refused = async (...bad: readonly OvsdbOperation[]): Promise<object> => {
       const { operation, table, column, error } = await refusalOf(client.transact(DATABASE, [good, ...bad]));
       return { operation, table, column, error };
     };
-    const insert = (row: Extract<Operation, { readonly op: 'insert' }>['row']): Operation => ({
+    const insert = (row: Extract<OvsdbOperation, { readonly op: 'insert' }>['row']): OvsdbOperation => ({
       op: 'insert',
       table: 'Bridge',
       row,
@@ -138,8 +138,8 @@ ovsSuite('ovsdb', () => {
     });
     expect(await refused(insert({ name: 5, fail_mode: 'secure' }))).toMatchObject({ operation: 1, column: 'name' });
     expect(await refused(insert({ name: 'x', fail_mode: 'no' }))).toMatchObject({ operation: 1, column: 'fail_mode' });
-    const twice: Operation = { op: 'insert', table: 'Bridge', row: { name: 'br-one' }, name: 'twice' };
-    const held: Operation = {
+    const twice: OvsdbOperation = { op: 'insert', table: 'Bridge', row: { name: 'br-one' }, name: 'twice' };
+    const held: OvsdbOperation = {
       op: 'mutate',
       table: 'Open_vSwitch',
       where: [],
@@ -186,7 +186,7 @@ ovsSuite('ovsdb', () => {
     const client = open(ovs.db);
     const monitor = await client.monitor(DATABASE, TABLES);
     await ovs.killSwitch();
-    const operations: Operation[] = [{ op: 'comment', comment: 'nobody is there to apply this' }];
+    const operations: OvsdbOperation[] = [{ op: 'comment', comment: 'nobody is there to apply this' }];
     await expect(applyTransaction(client, monitor, { operations, timeoutMs: 200 })).rejects.toThrow(NotApplied);
     await ovs.startSwitch();
     await expect(applyTransaction(client, monitor, { operations, timeoutMs: 20_000 })).resolves.toMatchObject({});
@@ -219,14 +219,14 @@ ovsSuite('ovsdb', () => {
     const client = open(ovs.db);
     const rows = Array.from({ length: 10_000 }, (_, index) => index);
     // Rows that nothing points at are swept away at the end of their transaction: one row holds them together.
-    const queues: Operation[] = rows.map((index) => ({
+    const queues: OvsdbOperation[] = rows.map((index) => ({
       op: 'insert',
       table: 'Queue',
       row: { external_ids: mapOf({ text: `{"${'x'.repeat(100)}\\\u{1F600}${index}` }) },
       name: `q${index}`,
     }));
     const held = rows.map((index) => [index, { namedUuid: `q${index}` }] as const);
-    const qos: Operation = { op: 'insert', table: 'QoS', row: { type: 'linux-noop', queues: { map: held } } };
+    const qos: OvsdbOperation = { op: 'insert', table: 'QoS', row: { type: 'linux-noop', queues: { map: held } } };
     await client.transact(DATABASE, [...queues, qos]);
     const monitor = await client.monitor(DATABASE, { Queue: ['external_ids'] });
     const texts = new Set(

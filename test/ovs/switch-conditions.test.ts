@@ -8,7 +8,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest
 import { ALARM } from '../../src/alarms/index.ts';
 import { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { TestControlPlane } from '../../src/agent/server/control-plane-fixture.ts';
-import { SimulatedNode } from '../../src/agent/runtime.ts';
+import { SimulatedNodeDriver } from '../../src/agent/runtime.ts';
 import { interfaceOf } from '../../src/dataplane/index.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
 import { realClock } from '../../src/main/clock.ts';
@@ -104,7 +104,7 @@ ovsSuite('a switch that is out of control', () => {
     await ovs.close();
   });
 
-  const driverOf = (): SimulatedNode => new SimulatedNode({ clock: realClock, switch: ovs });
+  const driverOf = (): SimulatedNodeDriver => new SimulatedNodeDriver({ clock: realClock, switch: ovs });
 
   test('scale-in-cond-1: its host is degraded while the agent lives, forwards on, and is well again by itself', async () => {
     const plane = new TestControlPlane(realClock);

@@ -12,7 +12,7 @@ import {
   readAll,
   snapshotOf,
 } from '../../src/journal/contract/world.ts';
-import type { Group, Store } from '../../src/journal/store.ts';
+import type { CommitGroup, Store } from '../../src/journal/store.ts';
 import { freshDatabase, openForTest, postgresSuite, sql } from './suite.ts';
 
 const LEASE = { name: 'fleet', holder: 's1', url: 'http://s1' };
@@ -27,7 +27,7 @@ postgresSuite('postgres-group', (postgres) => {
   });
 
   /** Starts the write while another session has the head; releases it after `meanwhile`. */
-  async function writeBehind(group: Group, meanwhile: (first: Client) => Promise<unknown>) {
+  async function writeBehind(group: CommitGroup, meanwhile: (first: Client) => Promise<unknown>) {
     const first = new Client({ connectionString: url });
     await first.connect();
     onTestFinished(() => first.end());
@@ -59,7 +59,7 @@ postgresSuite('postgres-group', (postgres) => {
 
   test('the-lease-counts-before-the-head-and-the-head-before-resources', async () => {
     const batches = [batch([put('a')], { preconditions: [atRevision('a', 5)] })];
-    const conflictOf = async (group: Group) => (await store.write(group)) as { conflict?: { kind: string } };
+    const conflictOf = async (group: CommitGroup) => (await store.write(group)) as { conflict?: { kind: string } };
     expect(await conflictOf({ batches, expectedHead: 9, fence: STALE })).toMatchObject({ conflict: { kind: 'lease' } });
     expect(await conflictOf({ batches, expectedHead: 9 })).toMatchObject({ conflict: { kind: 'head' } });
     expect(await conflictOf({ batches })).toMatchObject({ conflict: { kind: 'resource' } });

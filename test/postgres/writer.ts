@@ -1,7 +1,7 @@
 // A writer as a process of its own: `writer.ts URL NAME COMMITS`. It prints the journal's id, then a line for each group:
 // what it tried to write and what it was answered. Some groups are refused on purpose.
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
-import { type Batch, type Group, type Store, StoreUnavailable } from '../../src/journal/store.ts';
+import { type CommitBatch, type CommitGroup, type Store, StoreUnavailable } from '../../src/journal/store.ts';
 
 export interface WriterLine {
   readonly ids: readonly string[];
@@ -12,9 +12,9 @@ export interface WriterLine {
 const REFUSED_SHARE = 0.2;
 const GROUP_MAX = 3;
 
-function groupOf(name: string, nth: number, refused: boolean): Group {
+function groupOf(name: string, nth: number, refused: boolean): CommitGroup {
   const size = refused ? GROUP_MAX : 1 + (nth % GROUP_MAX);
-  const batches = Array.from({ length: size }, (_, at): Batch => {
+  const batches = Array.from({ length: size }, (_, at): CommitBatch => {
     const id = `${name}-${nth}-${at}`;
     const body = JSON.stringify({ nth, at });
     return { id, atMs: Date.now(), by: name, preconditions: [], changes: [{ kind: 'host', id: `h${nth % 7}`, body }] };

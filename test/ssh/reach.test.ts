@@ -6,7 +6,7 @@ import { SecretMask } from '../../src/access/index.ts';
 import {
   describeMachineFaults,
   describeReach,
-  type MachineFault,
+  type ReachFault,
   type ScriptFault,
 } from '../../src/kubernetes/machines/contract.ts';
 import { SshReach, type SshCredentials, type SshLimits, type SshMachine } from '../../src/kubernetes/runtime.ts';
@@ -78,7 +78,7 @@ const LIMITS: Partial<Record<ScriptFault, SshLimits>> = {
   'is-silent': { idleMs: 500 },
 };
 
-async function withFault(machine: Machine, fault: MachineFault): Promise<SshReach | string> {
+async function withFault(machine: Machine, fault: ReachFault): Promise<SshReach | string> {
   const script = composeScript(JOIN);
   switch (fault) {
     case 'wrong-host-key': {

@@ -4,7 +4,7 @@ import { idOf, type Fleet } from '../../../src/fleet/index.ts';
 import { WORKER } from '../../../src/kubernetes/index.ts';
 import type { Worker } from '../../../src/kubernetes/model.ts';
 import { readinessOf } from '../../../src/kubernetes/cluster-api/simulated/advance.ts';
-import type { SimulatedNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
+import type { SimulatedClusterNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import { ITEMS_BY_OPERATION, OPERATION } from '../../../src/operations/index.ts';
 import type { ActingOrder, ClusterCall, ClusterState } from '../../world/clusters/cluster-calls.ts';
 import { MARKS, type SimCluster } from '../../world/clusters/sim-cluster.ts';
@@ -17,7 +17,7 @@ const BATCHES: readonly string[] = ['worker-drain', 'worker-remove'];
 interface Victim {
   readonly id: string;
   readonly doc: Worker;
-  readonly node: SimulatedNode | undefined;
+  readonly node: SimulatedClusterNode | undefined;
 }
 
 function victimsOf(truth: Fleet, cluster: SimCluster, operation: string): Victim[] {
@@ -127,7 +127,7 @@ function hasChanged({ memory: { objects } }: SimCluster, { changed }: ClusterCal
 }
 
 /** One that came back after its deletion is known by what it says of itself, where it says something. */
-function isOwn(world: World, id: string, node: SimulatedNode, { operation, order }: ActingOrder): boolean {
+function isOwn(world: World, id: string, node: SimulatedClusterNode, { operation, order }: ActingOrder): boolean {
   const doc = world.truth.get(WORKER, idOf(WORKER, id))?.doc;
   const uid = uidAtStart(world, id, operation);
   const saysSo = doc?.providerId === undefined || doc.providerId === node.providerId;
@@ -165,7 +165,7 @@ export const deletedEmpty: Checker = {
 /** Whoever is silent ends none: those that are on their way out there are not waited for. */
 export function podsToLeave(
   cluster: SimCluster,
-  node: SimulatedNode,
+  node: SimulatedClusterNode,
   pods: Iterable<readonly [string, SimulatedPod]>,
 ): SimulatedPod[] {
   const { workloads } = cluster.memory.objects;

@@ -1,7 +1,7 @@
 // What a server does at a cluster, for checkers: each call that may change something there when it is sent, and again when it has been served.
 import type { NodeMarks, PodEviction } from '../../../src/kubernetes/cluster-api/cluster-api.ts';
 import type { NodeOrder } from '../../../src/kubernetes/drain/node-order.ts';
-import type { SimulatedNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
+import type { SimulatedClusterNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import type { Program } from '../../kernel/program.ts';
 import type { IncarnationContext } from '../server.ts';
 import type { SimCluster } from './sim-cluster.ts';
@@ -31,7 +31,7 @@ export interface ClusterCall {
 
 /** How a cluster was just before a call was served. */
 export interface ClusterState {
-  readonly nodes: ReadonlyMap<string, SimulatedNode>;
+  readonly nodes: ReadonlyMap<string, SimulatedClusterNode>;
   readonly pods: ReadonlyMap<string, SimulatedPod>;
   /** Ready pods of each workload that has a budget. */
   readonly ready: ReadonlyMap<string, number>;

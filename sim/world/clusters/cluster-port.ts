@@ -4,7 +4,7 @@ import {
   ClusterRefused,
   ClusterUnreachable,
   type BootstrapToken,
-  type CallOptions,
+  type ClusterCallOptions,
   type ClusterApi,
   type ClusterFacts,
   type ClusterNode,
@@ -42,7 +42,7 @@ export class SimClusterApis implements ClusterApis {
   }
 }
 
-const ALONE: CallOptions = { signal: new AbortController().signal };
+const ALONE: ClusterCallOptions = { signal: new AbortController().signal };
 
 class ClusterPort implements ClusterApi {
   readonly #cluster: SimCluster;
@@ -55,26 +55,26 @@ class ClusterPort implements ClusterApi {
     this.#by = by;
   }
 
-  readFacts(how: CallOptions): Promise<ClusterFacts> {
+  readFacts(how: ClusterCallOptions): Promise<ClusterFacts> {
     return this.#exchange({ name: 'readFacts' }, how, (memory) => memory.readFacts(ALONE));
   }
 
-  listNodes(how: CallOptions): Promise<readonly ClusterNode[]> {
+  listNodes(how: ClusterCallOptions): Promise<readonly ClusterNode[]> {
     return this.#exchange({ name: 'listNodes' }, how, (memory) => memory.listNodes(ALONE));
   }
 
-  readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined> {
+  readNode(name: string, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     return this.#exchange({ name: `readNode ${name}` }, how, (memory) => memory.readNode(name, ALONE));
   }
 
-  markNode(node: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined> {
+  markNode(node: NodeRef, marks: NodeMarks, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     const changed = { call: 'markNode', node: node.name, uid: node.uid, marks } as const;
     return this.#exchange({ name: `markNode ${node.name}`, changed, onConflict: () => undefined }, how, (memory) =>
       memory.markNode(node, marks, ALONE),
     );
   }
 
-  deleteNode(node: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
+  deleteNode(node: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'> {
     const changed = { call: 'deleteNode', node: node.name, uid: node.uid } as const;
     return this.#exchange(
       { name: `deleteNode ${node.name}`, changed, onConflict: () => 'gone' as const },
@@ -83,11 +83,11 @@ class ClusterPort implements ClusterApi {
     );
   }
 
-  readContents(node: string, how: CallOptions): Promise<NodeContents> {
+  readContents(node: string, how: ClusterCallOptions): Promise<NodeContents> {
     return this.#exchange({ name: `readContents ${node}` }, how, (memory) => memory.readContents(node, ALONE));
   }
 
-  evict(pod: PodEviction, how: CallOptions): Promise<EvictionAnswer> {
+  evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer> {
     const { node } = this.#cluster.memory.objects.pods.get(podId(pod.namespace, pod.name)) ?? {};
     const changed = { call: 'evict', node, pod } as const;
     return this.#exchange(
@@ -97,26 +97,26 @@ class ClusterPort implements ClusterApi {
     );
   }
 
-  countVolumeAttachments(node: string, how: CallOptions): Promise<number> {
+  countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number> {
     return this.#exchange({ name: `countVolumeAttachments ${node}` }, how, (memory) =>
       memory.countVolumeAttachments(node, ALONE),
     );
   }
 
-  createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void> {
+  createBootstrapToken(token: BootstrapToken, how: ClusterCallOptions): Promise<void> {
     return this.#exchange({ name: `createBootstrapToken ${token.id}` }, how, (memory) =>
       memory.createBootstrapToken(token, ALONE),
     );
   }
 
-  revokeBootstrapToken(id: string, how: CallOptions): Promise<void> {
+  revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void> {
     return this.#exchange({ name: `revokeBootstrapToken ${id}` }, how, (memory) =>
       memory.revokeBootstrapToken(id, ALONE),
     );
   }
 
   /** Whose machine has no power, or whose kubelet says nothing, renews nothing. */
-  heartbeatNode(node: NodeRegistration, how: CallOptions): Promise<ClusterNode> {
+  heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode> {
     const changed = { call: 'heartbeatNode', node: node.name } as const;
     return this.#exchange({ name: `heartbeatNode ${node.name}`, changed }, how, async (memory) => {
       if (this.#isAlive(node.name)) return memory.heartbeatNode(node, ALONE);
@@ -141,7 +141,7 @@ class ClusterPort implements ClusterApi {
 
   #exchange<T>(
     call: { readonly name: string; readonly changed?: ClusterCall['changed']; readonly onConflict?: () => T },
-    { signal }: CallOptions,
+    { signal }: ClusterCallOptions,
     serve: (memory: SimCluster['memory']) => Promise<T>,
   ): Promise<T> {
     if (signal.aborted) return Promise.reject(abortReason(signal));

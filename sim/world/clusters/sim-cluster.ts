@@ -1,7 +1,7 @@
 // A Kubernetes cluster of the world: the simulated cluster in memory that ships with the product, the way to it, and what its own operators do there past Muster. It
 // remembers whose mark each Node has: the cluster itself does not.
 import { MemoryCluster } from '../../../src/kubernetes/cluster-api/simulated/memory-cluster.ts';
-import type { SimulatedNode, SimulatedWorkload } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
+import type { SimulatedClusterNode, SimulatedWorkload } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import { WORLD_BEGINS_MS } from '../../kernel/clock.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { NetworkPath } from '../network-path.ts';
@@ -56,7 +56,7 @@ export class SimCluster {
   }
 
   /** What became of its marks by a call or by an operator. */
-  noteMarks(before: SimulatedNode | undefined, after: SimulatedNode | undefined, owner: MarkOwner): void {
+  noteMarks(before: SimulatedClusterNode | undefined, after: SimulatedClusterNode | undefined, owner: MarkOwner): void {
     if (before === undefined || after === undefined || before.uid !== after.uid) return;
     for (const mark of MARKS) {
       if (before[mark] === after[mark]) continue;
@@ -99,7 +99,7 @@ export class SimCluster {
     this.meddledNodes.add(name);
   }
 
-  putNode(name: string, facts: Partial<SimulatedNode> = {}): void {
+  putNode(name: string, facts: Partial<SimulatedClusterNode> = {}): void {
     this.memory.objects.nodes.put(name, {
       ...{ cluster: this.name, name, uid: `uid-${this.name}-${name}`, revision: 1, createdAtMs: this.nowMs },
       ...{ isUnschedulable: false, isExcludedFromLoadBalancers: false, isControlPlane: false, attachedVolumes: 0 },

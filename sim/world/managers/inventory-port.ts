@@ -1,7 +1,11 @@
 // The inventory of bare-metal nodes as one incarnation of a server reaches it: every call takes a path that delays, loses and repeats. At its other end is the
 // simulated inventory that ships with the product. What it says is gone is remembered for the checkers.
 import { valueOf } from '../../../src/fleet/index.ts';
-import { InventoryUnavailable, type CallOptions, type Inventory } from '../../../src/baremetal/drivers/inventory.ts';
+import {
+  InventoryUnavailable,
+  type InventoryCallOptions,
+  type Inventory,
+} from '../../../src/baremetal/drivers/inventory.ts';
 import { SIMULATED_INVENTORY } from '../../../src/baremetal/drivers/simulated/settings.ts';
 import type { Program, Reply } from '../../kernel/program.ts';
 import type { Rng } from '../../kernel/rng.ts';
@@ -65,7 +69,7 @@ class InventoryCalls {
     this.#program = program;
   }
 
-  exchange<T>(name: string, how: CallOptions, serve: (how: CallOptions) => Promise<T>): Promise<T> {
+  exchange<T>(name: string, how: InventoryCallOptions, serve: (how: InventoryCallOptions) => Promise<T>): Promise<T> {
     const { inventory } = this.#world;
     if (inventory === undefined) return serve(how);
     const fate = this.#draw(inventory);

@@ -1,11 +1,11 @@
 // The ways of a manager to the control plane and to simulated machines: its calls travel as messages to a server, which passes on what only the one that
 // decides can answer.
 import { MANAGER_GATEWAY } from '../../../src/baremetal/service-keys.ts';
-import type { CallOptions, MachineCall, MachineStatus } from '../../../src/baremetal/drivers/inventory.ts';
+import type { InventoryCallOptions, MachineCall, MachineStatus } from '../../../src/baremetal/drivers/inventory.ts';
 import type { MachineLink, MachineReply } from '../../../src/baremetal/drivers/simulated/machine-driver.ts';
 import type { ManagerLink } from '../../../src/baremetal/manager/ports.ts';
 import { TASKS_WAIT_MAX_MS } from '../../../src/baremetal/managers/messages.ts';
-import { LinkDown, type LeaderClient, type Reply, type Session } from '../../../src/link/index.ts';
+import { LinkDown, type LeaderClient, type Reply, type CallTarget } from '../../../src/link/index.ts';
 import type { Program } from '../../kernel/program.ts';
 import type { Link } from '../link.ts';
 import { sha256 } from '../parts.ts';
@@ -61,7 +61,7 @@ export class SimManagerCalls {
   }
 
   /** Rejects with `LinkDown` when nothing usable came back. */
-  call<A>({ server: url }: Session, plan: CallPlan<A>): Promise<Reply<A>> {
+  call<A>({ server: url }: CallTarget, plan: CallPlan<A>): Promise<Reply<A>> {
     const { world, program, link } = this.#path;
     const { name, timeoutMs = TIMEOUT_MS, signal, atHolder, isToBlindMachine, serve } = plan;
     return program.call('link', `${name} ${url}`, (reply) => {
@@ -205,7 +205,7 @@ export class SimMachineLink implements MachineLink {
     this.#manager = manager;
   }
 
-  async act(call: MachineCall, { signal }: CallOptions): Promise<MachineReply> {
+  async act(call: MachineCall, { signal }: InventoryCallOptions): Promise<MachineReply> {
     this.#manager.remember(call);
     const said = await this.#leader.call(
       'token',
@@ -216,7 +216,7 @@ export class SimMachineLink implements MachineLink {
     return said.kind === 'refused' ? { kind: 'refused', code: said.code, message: said.message } : { kind: 'away' };
   }
 
-  async inspect(node: string, { signal }: CallOptions): Promise<MachineStatus | undefined> {
+  async inspect(node: string, { signal }: InventoryCallOptions): Promise<MachineStatus | undefined> {
     this.#manager.noteLook();
     const said = await this.#leader.call(
       'token',

@@ -1,7 +1,7 @@
 // An agent on the rack: its ports can be tapped, its program crashed and started again on the same disk and machine.
 import type { Task, TaskFence, TaskResult } from '../../operations/index.ts';
 import { Agent, type AgentOptions } from './agent.ts';
-import { MemoryDisk } from './state/memory-disk.ts';
+import { StateMemoryDisk } from './state/memory-disk.ts';
 import type {
   CollectRequest,
   CollectResponse,
@@ -20,8 +20,8 @@ import type {
 import { SILENT, type TestControlPlane } from '../server/control-plane-fixture.ts';
 import { verifyFake } from '../protocol/signer-fixture.ts';
 import type { AgentPorts, AgentLink } from './ports.ts';
-import type { Reply, Session } from '../../link/index.ts';
-import { SimulatedNode, type SimulatedNodeOptions } from '../simulation/simulated-node.ts';
+import type { Reply, CallTarget } from '../../link/index.ts';
+import { SimulatedNodeDriver, type SimulatedNodeOptions } from '../simulation/simulated-node.ts';
 
 export type CallName = Exclude<keyof AgentLink, 'isAuthenticated' | 'certificates'>;
 type AnyReply = Reply<
@@ -29,7 +29,7 @@ type AnyReply = Reply<
 >;
 
 /** Sees every call of a link: may let it through, lose it, lose its answer, or answer something else. */
-export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: Session) => Promise<AnyReply>;
+export type Tap = (name: CallName, pass: () => Promise<AnyReply>, to: CallTarget) => Promise<AnyReply>;
 
 export class TappedLink implements AgentLink {
   readonly #link: AgentLink;
@@ -50,50 +50,50 @@ export class TappedLink implements AgentLink {
     return this.authenticated || this.#link.isAuthenticated(server);
   }
 
-  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+  join(to: CallTarget, join: JoinRequest): Promise<Reply<JoinResponse>> {
     return this.#runTapped('join', () => this.#link.join(to, join), to) as Promise<Reply<JoinResponse>>;
   }
 
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+  heartbeat(to: CallTarget, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     this.beats.push(beat);
     return this.#runTapped('heartbeat', () => this.#link.heartbeat(to, beat), to) as Promise<Reply<HeartbeatResponse>>;
   }
 
-  view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+  view(to: CallTarget, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     this.viewRequests.push(request);
     return this.#runTapped('view', () => this.#link.view(to, request, signal), to) as Promise<Reply<ViewResponse>>;
   }
 
-  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+  observe(to: CallTarget, observations: Observations): Promise<Reply<ObservationsResponse>> {
     return this.#runTapped('observe', () => this.#link.observe(to, observations), to) as Promise<
       Reply<ObservationsResponse>
     >;
   }
 
-  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+  deposit(to: CallTarget, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     return this.#runTapped('deposit', () => this.#link.deposit(to, deposit), to) as Promise<Reply<DepositResponse>>;
   }
 
-  collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+  collect(to: CallTarget, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     return this.#runTapped('collect', () => this.#link.collect(to, request, signal), to) as Promise<
       Reply<CollectResponse>
     >;
   }
 
-  #runTapped(name: CallName, pass: () => Promise<AnyReply>, to: Session): Promise<AnyReply> {
+  #runTapped(name: CallName, pass: () => Promise<AnyReply>, to: CallTarget): Promise<AnyReply> {
     this.calls.push(name);
     return this.tap(name, pass, to);
   }
 }
 
 /** Counts the calls that it gets. */
-export class CountingDriver extends SimulatedNode {
+export class CountingDriver extends SimulatedNodeDriver {
   applies = 0;
   /** The last view that it was to apply. */
   view: View | undefined;
   readonly performed: string[] = [];
 
-  override apply(...args: Parameters<SimulatedNode['apply']>): ReturnType<SimulatedNode['apply']> {
+  override apply(...args: Parameters<SimulatedNodeDriver['apply']>): ReturnType<SimulatedNodeDriver['apply']> {
     this.applies += 1;
     [this.view] = args;
     return super.apply(...args);
@@ -111,7 +111,7 @@ export interface TestHostOptions extends Partial<AgentOptions> {
 
 /** One host: a machine and a disk, and one agent after the other on it. */
 export class TestHost {
-  readonly disk = new MemoryDisk();
+  readonly disk = new StateMemoryDisk();
   link: TappedLink;
   readonly driver: CountingDriver;
   #controlPlane: TestControlPlane;

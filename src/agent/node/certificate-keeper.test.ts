@@ -10,7 +10,7 @@ import {
 import { CertificateIssuer, type IssuingKeys } from '../server/certificate-issuer.ts';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { LeaderClient, LinkDown, type KeyPair, type Reply } from '../../link/index.ts';
-import { MemoryDisk } from './state/memory-disk.ts';
+import { StateMemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
 import type { IssuedCertificate } from '../protocol/messages.ts';
 import { DiskFailed, type AgentPorts, type FileName } from './ports.ts';
@@ -25,10 +25,10 @@ function keysWith(serial: number, nowMs: number): IssuingKeys {
 }
 
 /** A disk that refuses one file. */
-class RefusingDisk extends MemoryDisk {
+class RefusingDisk extends StateMemoryDisk {
   refuses: FileName | undefined;
 
-  override write(...args: Parameters<MemoryDisk['write']>): Promise<void> {
+  override write(...args: Parameters<StateMemoryDisk['write']>): Promise<void> {
     return args[0] === this.refuses ? Promise.reject(new DiskFailed('disk full')) : super.write(...args);
   }
 }

@@ -8,7 +8,7 @@ import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
 import type { TaskResult } from '../../operations/index.ts';
 import { DiskFailed } from './ports.ts';
-import { MemoryDisk } from './state/memory-disk.ts';
+import { StateMemoryDisk } from './state/memory-disk.ts';
 import {
   startSwitchWorld,
   type SwitchHost,
@@ -114,7 +114,7 @@ describe('a switch that stops obeying while its agent lives', { timeout: 60_000 
 
 describe('an instance runtime that lost its record', () => {
   test('makes-its-host-degraded-with-an-alarm-and-the-host-does-not-leave-unless-forced', async () => {
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     const record = writeRuntimeState({ instances: [], sent: [] });
     await disk.write('machine', record.slice(1));
     const { clock, plane, c1 } = await world({ disk });

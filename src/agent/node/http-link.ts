@@ -27,7 +27,7 @@ import {
   type ViewRequest,
 } from '../protocol/messages.ts';
 import { viewMediaType } from '../protocol/view-words.ts';
-import { transportTo, type Fingerprint, type Reply, type Session } from '../../link/index.ts';
+import { transportTo, type Fingerprint, type Reply, type CallTarget } from '../../link/index.ts';
 import { ReplyClient } from '../../link/runtime.ts';
 import type { AgentLink, CertificateLink } from './ports.ts';
 
@@ -85,22 +85,22 @@ export class HttpLink implements AgentLink {
     this.#client.close();
   }
 
-  async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+  async join(to: CallTarget, join: JoinRequest): Promise<Reply<JoinResponse>> {
     return this.#client.post<JoinResponse>(to, '/api/v1/agent/join', { body: join, check: CHECKS.joined });
   }
 
-  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+  async heartbeat(to: CallTarget, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     return this.#client.post<HeartbeatResponse>(to, '/api/v1/agent/heartbeat', { body: beat, check: CHECKS.heartbeat });
   }
 
-  async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+  async observe(to: CallTarget, observations: Observations): Promise<Reply<ObservationsResponse>> {
     return this.#client.post<ObservationsResponse>(to, '/api/v1/agent/observations', {
       body: observations,
       check: CHECKS.observed,
     });
   }
 
-  async view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+  async view(to: CallTarget, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     const { words, ...query } = request;
     const fields = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const path = `/api/v1/agent/view?${fields.join('&')}`;
@@ -109,12 +109,12 @@ export class HttpLink implements AgentLink {
     return this.#client.get<ViewResponse>(to, path, { check: CHECKS.view, timeoutMs, signal, accept });
   }
 
-  async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+  async deposit(to: CallTarget, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     const sent = { body: deposit, check: CHECKS.deposited, timeoutMs: this.#timeoutMs + GRACE_MS };
     return this.#client.post<DepositResponse>(to, '/api/v1/agent/connections/deposit', sent);
   }
 
-  async collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+  async collect(to: CallTarget, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     const timeoutMs = (request.waitMs ?? COLLECT_WAIT_MAX_MS) + GRACE_MS;
     const sent = { body: request, check: CHECKS.collected, timeoutMs, signal };
     return this.#client.post<CollectResponse>(to, '/api/v1/agent/connections/collect', sent);

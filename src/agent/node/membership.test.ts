@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import { CertificateKeeper } from './certificate-keeper.ts';
 import { LeaderClient } from '../../link/index.ts';
 import { Membership } from './membership.ts';
-import { MemoryDisk } from './state/memory-disk.ts';
+import { StateMemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
 import type { AgentPorts } from './ports.ts';
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 function newMembership(): { readonly membership: Membership; readonly putBack: () => number } {
-  const store = new AgentStateStore(new MemoryDisk(), log);
+  const store = new AgentStateStore(new StateMemoryDisk(), log);
   const leader = new LeaderClient(['http://s1'], log);
   const options = { joinToken: () => Promise.resolve(undefined) };
   const ports = { log } as unknown as AgentPorts;

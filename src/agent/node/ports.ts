@@ -4,7 +4,7 @@ import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.t
 import type { ReportedCondition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log, Task, TaskFence, TaskResult } from '../../operations/index.ts';
-import type { KeyPair, Reply, Session, Verify } from '../../link/index.ts';
+import type { KeyPair, Reply, CallTarget, Verify } from '../../link/index.ts';
 import type {
   CollectRequest,
   CollectResponse,
@@ -28,15 +28,15 @@ import type {
 export interface AgentLink {
   /** Whether whoever answers at this address has proven to be one of our servers, by a certificate that is trusted or pinned. */
   isAuthenticated(server: string): boolean;
-  join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>>;
-  heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>>;
+  join(to: CallTarget, join: JoinRequest): Promise<Reply<JoinResponse>>;
+  heartbeat(to: CallTarget, beat: Heartbeat): Promise<Reply<HeartbeatResponse>>;
   /** Waits at the server until there is something new. An aborted `signal` ends it early, with `LinkDown`. */
-  view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
-  observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>>;
+  view(to: CallTarget, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>>;
+  observe(to: CallTarget, observations: Observations): Promise<Reply<ObservationsResponse>>;
   /** Leaves the connections of a service for the host that takes it over. */
-  deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>>;
+  deposit(to: CallTarget, deposit: DepositRequest): Promise<Reply<DepositResponse>>;
   /** Waits at the server for those of the host before, as `view` does. */
-  collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
+  collect(to: CallTarget, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>>;
   /** Absent where the agent itself is not authenticated by a certificate. */
   readonly certificates?: CertificateLink | undefined;
 }
@@ -44,7 +44,7 @@ export interface AgentLink {
 /** The agent's own certificate, on links that authenticate both ends. */
 export interface CertificateLink {
   /** Asks for a certificate, as the host whose credential this is. */
-  renew(to: Session, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
+  renew(to: CallTarget, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
   /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
   present(pair: KeyPair | undefined): void;
 }

@@ -63,7 +63,7 @@ export function recordVersion(fleet: FleetReader, { host: id, serviceVersion, no
   return accept([put(HOST, host.id, doc)], null);
 }
 
-export interface TaskAnswerReport {
+export interface HostTaskAnswer {
   readonly host: string;
   readonly answer: TaskAnswer;
   readonly nowMs: number;
@@ -73,7 +73,7 @@ export interface TaskAnswerReport {
 export function recordAnswer(
   fleet: FleetReader,
   kinds: ViewSource['kinds'],
-  { host, answer, nowMs }: TaskAnswerReport,
+  { host, answer, nowMs }: HostTaskAnswer,
 ): Decision<'recorded' | 'stale'> {
   return recordTaskAnswer(fleet, kinds, { answer, isAddressee: (item) => item.doc.host === host, nowMs });
 }

@@ -18,7 +18,7 @@ import type {
   ViewRequest,
 } from '../protocol/messages.ts';
 import type { AgentLink } from '../node/ports.ts';
-import { LinkDown, type Reply, type Session } from '../../link/index.ts';
+import { LinkDown, type Reply, type CallTarget } from '../../link/index.ts';
 
 export class InProcessLink implements AgentLink {
   readonly #gatewayAt: (server: string) => AgentGateway | undefined;
@@ -33,25 +33,25 @@ export class InProcessLink implements AgentLink {
     return false;
   }
 
-  async join(to: Session, join: JoinRequest): Promise<Reply<JoinResponse>> {
+  async join(to: CallTarget, join: JoinRequest): Promise<Reply<JoinResponse>> {
     return this.#mapStoreFailure(() => this.#gateway(to).join(to.secret, join));
   }
 
-  async heartbeat(to: Session, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
+  async heartbeat(to: CallTarget, beat: Heartbeat): Promise<Reply<HeartbeatResponse>> {
     return this.#callAsAgent(to, (gateway, identity) => gateway.heartbeat(identity, beat));
   }
 
-  async view(to: Session, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
+  async view(to: CallTarget, request: ViewRequest, signal: AbortSignal): Promise<Reply<ViewResponse>> {
     return this.#rejectOnAbort(signal, () =>
       this.#callAsAgent(to, (gateway, identity) => gateway.view(identity, request)),
     );
   }
 
-  async deposit(to: Session, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
+  async deposit(to: CallTarget, deposit: DepositRequest): Promise<Reply<DepositResponse>> {
     return this.#callAsAgent(to, (gateway, identity) => gateway.deposit(identity, deposit));
   }
 
-  async collect(to: Session, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
+  async collect(to: CallTarget, request: CollectRequest, signal: AbortSignal): Promise<Reply<CollectResponse>> {
     return this.#rejectOnAbort(signal, () =>
       this.#callAsAgent(to, (gateway, identity) => gateway.collect(identity, request)),
     );
@@ -69,12 +69,12 @@ export class InProcessLink implements AgentLink {
     }
   }
 
-  async observe(to: Session, observations: Observations): Promise<Reply<ObservationsResponse>> {
+  async observe(to: CallTarget, observations: Observations): Promise<Reply<ObservationsResponse>> {
     return this.#callAsAgent(to, (gateway, identity) => gateway.observe(identity, observations));
   }
 
   async #callAsAgent<A>(
-    to: Session,
+    to: CallTarget,
     request: (gateway: AgentGateway, identity: AgentIdentity) => Reply<A> | Promise<Reply<A>>,
   ): Promise<Reply<A>> {
     return this.#mapStoreFailure(async () => {
@@ -84,7 +84,7 @@ export class InProcessLink implements AgentLink {
     });
   }
 
-  #gateway({ server }: Session): AgentGateway {
+  #gateway({ server }: CallTarget): AgentGateway {
     const gateway = this.#gatewayAt(server);
     if (gateway === undefined) throw new LinkDown(`server "${server}" is away`);
     return gateway;

@@ -15,14 +15,14 @@ export interface ObservationOptions {
   readonly source: Pick<ViewSource, 'kinds'>;
 }
 
-type Observation = ObservationsResponse['results'][number];
+type ObservationResult = ObservationsResponse['results'][number];
 
 /** `not-taken` requests the agent to send it again. */
 export async function recordObservation(
   { journal, clock, log, source }: ObservationOptions,
   identity: AgentIdentity,
   answer: TaskAnswer,
-): Promise<Observation> {
+): Promise<ObservationResult> {
   const { host } = identity;
   const said = { host, answer, nowMs: clock.nowMs() };
   try {

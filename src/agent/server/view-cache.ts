@@ -6,7 +6,7 @@ const DIGESTS_KEPT = 8;
 /** A change that no view part reported to affect the host is found after this at the latest. Four polls in five need no view. */
 const FRESH_MAX_MS = 120_000;
 
-interface Entry {
+interface CachedView {
   /** Latest revision at which the view with this digest was composed, oldest first. */
   readonly revisions: Map<string, number>;
   lastDigest: string;
@@ -22,7 +22,7 @@ interface ComposedView {
 }
 
 export class ViewCache {
-  readonly #byHost = new Map<string, Entry>();
+  readonly #byHost = new Map<string, CachedView>();
 
   /** No view was composed yet. */
   get isEmpty(): boolean {

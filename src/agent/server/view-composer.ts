@@ -18,7 +18,7 @@ const STEPS_AT_ONCE = 48;
 /** A host that is affected again and again gets its view all the same, then composed in one go. */
 const RESTARTS_MAX = 3;
 
-interface Composition {
+interface PendingView {
   isOutdated: boolean;
   readonly view: Promise<View | undefined>;
 }
@@ -27,7 +27,7 @@ export class ViewComposer {
   readonly #options: ViewComposerOptions;
   readonly #cache = new ViewCache();
   /** Those that take several turns, by host. */
-  readonly #open = new Map<string, Composition>();
+  readonly #open = new Map<string, PendingView>();
   /** Of hosts whose agents know only the former ones. */
   readonly #formerWords = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();

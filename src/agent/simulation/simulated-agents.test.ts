@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import type { NodeModule } from '../../composition/index.ts';
 import type { TaskResult } from '../../operations/index.ts';
 import { build } from '../node/instances/instance-tasks-fixture.ts';
-import { MemoryDisk } from '../node/state/memory-disk.ts';
+import { StateMemoryDisk } from '../node/state/memory-disk.ts';
 import { TestControlPlane, SILENT } from '../server/control-plane-fixture.ts';
 import { ed25519Signer } from '../protocol/signer-fixture.ts';
 import { SimulatedAgents, type SimulatedAgentsOptions } from './simulated-agents.ts';
-import { SimulatedNode } from './simulated-node.ts';
+import { SimulatedNodeDriver } from './simulated-node.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 interface World {
@@ -60,8 +60,8 @@ test('hosts-of-several-versions-and-a-restart-with-another', async () => {
 });
 
 test('a-machine-and-what-runs-on-it-outlives-its-agent', async () => {
-  const disks = new Map([['c1', new MemoryDisk()]]);
-  const diskOf = (host: string): MemoryDisk => disks.get(host) ?? new MemoryDisk();
+  const disks = new Map([['c1', new StateMemoryDisk()]]);
+  const diskOf = (host: string): StateMemoryDisk => disks.get(host) ?? new StateMemoryDisk();
   const driverOptionsOf = (): object => ({ durations: { build: 10 } });
   await withAgents({ diskOf, driverOptionsOf }, async ({ clock, plane, agents }) => {
     agents.start('c1');
@@ -94,7 +94,7 @@ const moduleFor = (name: string, kind: string): NodeModule => ({
 
 test('carries-out-the-tasks-of-modules-beside-its-own', async () => {
   const clock = new VirtualClock();
-  const driver = new SimulatedNode({ clock, modules: [moduleFor('images', 'fetch'), moduleFor('pods', 'run')] });
+  const driver = new SimulatedNodeDriver({ clock, modules: [moduleFor('images', 'fetch'), moduleFor('pods', 'run')] });
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
   const fence = { stamp, host: 'c1', serviceVersion: 3, signal: new AbortController().signal };
   const perform = (kind: string, args = {}): Promise<TaskResult> =>
@@ -108,8 +108,8 @@ test('carries-out-the-tasks-of-modules-beside-its-own', async () => {
 });
 
 test('a-module-does-not-take-a-task-of-the-machine-over', () => {
-  const make = (kind: string): SimulatedNode =>
-    new SimulatedNode({ clock: new VirtualClock(), modules: [moduleFor('images', kind)] });
+  const make = (kind: string): SimulatedNodeDriver =>
+    new SimulatedNodeDriver({ clock: new VirtualClock(), modules: [moduleFor('images', kind)] });
   for (const kind of ['build', 'leave', 'preflight'])
     expect(() => make(kind)).toThrow(`tasks of kind ${kind} are handled by agent and images`);
 });

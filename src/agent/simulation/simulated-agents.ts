@@ -5,9 +5,9 @@ import type { Log } from '../../operations/index.ts';
 import { Agent, type AgentStatus } from '../node/agent.ts';
 import { verifyEd25519 } from '../protocol/ed25519.ts';
 import { HttpLink } from '../node/http-link.ts';
-import { MemoryDisk } from '../node/state/memory-disk.ts';
+import { StateMemoryDisk } from '../node/state/memory-disk.ts';
 import type { Disk, AgentLink, LocalDriver } from '../node/ports.ts';
-import { SimulatedNode, type SimulatedNodeOptions } from './simulated-node.ts';
+import { SimulatedNodeDriver, type SimulatedNodeOptions } from './simulated-node.ts';
 import type { Verify } from '../../link/index.ts';
 import type { SimulatedHypervisor } from '../node/instances/simulated-hypervisor.ts';
 
@@ -34,7 +34,7 @@ export interface SimulatedAgentsOptions {
   readonly verify?: Verify;
 }
 
-export interface StartOptions {
+export interface AgentStartOptions {
   /** The version of agents that are installed from now on; the previous one stays when absent. */
   readonly serviceVersion?: number | undefined;
 }
@@ -44,7 +44,7 @@ interface SimulatedHost {
   readonly driver: LocalDriver;
 }
 
-interface Running {
+interface RunningAgent {
   readonly agent: Agent;
   readonly stopping: AbortController;
   readonly ended: Promise<void>;
@@ -54,7 +54,7 @@ export class SimulatedAgents {
   readonly #options: SimulatedAgentsOptions;
   /** A machine and its disk outlive the agent on it. */
   readonly #machines = new Map<string, SimulatedHost>();
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, RunningAgent>();
   /** The version of the agent on a host, where it is not the newest. */
   readonly #versions = new Map<string, number>();
 
@@ -73,11 +73,11 @@ export class SimulatedAgents {
   /** What runs on a host; undefined when its machine is none of ours. */
   hypervisorOf(host: string): SimulatedHypervisor | undefined {
     const { driver } = this.#machineOf(host);
-    return driver instanceof SimulatedNode ? driver.hypervisor : undefined;
+    return driver instanceof SimulatedNodeDriver ? driver.hypervisor : undefined;
   }
 
   /** Starts the agent of a host, unless it runs. */
-  start(host: string, { serviceVersion = this.#versions.get(host) }: StartOptions = {}): void {
+  start(host: string, { serviceVersion = this.#versions.get(host) }: AgentStartOptions = {}): void {
     if (this.#running.has(host)) return;
     if (serviceVersion !== undefined) this.#versions.set(host, serviceVersion);
     const { link, servers, joinToken, clock, ids, random, log, heartbeatMs, checkMs: resyncMs } = this.#options;
@@ -120,7 +120,7 @@ export class SimulatedAgents {
   }
 
   /** Installs another version of the agent, or restarts the same one. */
-  async restart(host: string, how: StartOptions = {}): Promise<void> {
+  async restart(host: string, how: AgentStartOptions = {}): Promise<void> {
     await this.stop(host);
     this.start(host, how);
   }
@@ -133,9 +133,9 @@ export class SimulatedAgents {
     const { clock, diskOf, driverOptionsOf, driverOf } = this.#options;
     let machine = this.#machines.get(host);
     if (machine === undefined) {
-      const disk = diskOf?.(host) ?? new MemoryDisk();
+      const disk = diskOf?.(host) ?? new StateMemoryDisk();
       const peer = (name: string): SimulatedHypervisor | undefined => this.hypervisorOf(name);
-      const driver = driverOf?.(host) ?? new SimulatedNode({ disk, peer, ...driverOptionsOf?.(host), clock });
+      const driver = driverOf?.(host) ?? new SimulatedNodeDriver({ disk, peer, ...driverOptionsOf?.(host), clock });
       machine = { disk, driver };
       this.#machines.set(host, machine);
     }

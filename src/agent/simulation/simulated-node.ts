@@ -21,7 +21,7 @@ export interface SimulatedNodeOptions
   readonly prepareFailureOf?: (service: string) => string | undefined;
 }
 
-export class SimulatedNode extends NodeDriver<SimulatedRuntime> {
+export class SimulatedNodeDriver extends NodeDriver<SimulatedRuntime> {
   /** What runs there. Arm it with failures. */
   readonly hypervisor: SimulatedHypervisor;
   readonly #options: SimulatedNodeOptions;

@@ -1,7 +1,7 @@
 // A body in lines, each a JSON text (NDJSON): read as it comes and checked line by line, with what is wrong by line and field. Nothing is kept of it
 // but the values. Input is refused, never repaired.
 import type { BodyLine, LineLimits } from '../../access/index.ts';
-import type { Problem } from '../../fleet/index.ts';
+import type { SchemaProblem } from '../../fleet/index.ts';
 import { HttpProblem } from '../problem.ts';
 import { parseJson } from './json-body.ts';
 
@@ -11,7 +11,7 @@ const NEWLINE = 0x0a;
 
 export interface LineReading {
   readonly limits: LineLimits;
-  readonly check: (value: unknown) => readonly Problem[];
+  readonly check: (value: unknown) => readonly SchemaProblem[];
 }
 
 /** All lines, or a problem that names those that are wrong. */
@@ -27,7 +27,7 @@ export async function readLines(body: AsyncIterable<Uint8Array>, reading: LineRe
 class LineParser {
   readonly #reading: LineReading;
   readonly #lines: BodyLine[] = [];
-  readonly #problems: Problem[] = [];
+  readonly #problems: SchemaProblem[] = [];
   readonly #text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   /** The beginning of a line whose end has not come yet. */
   #rest: Uint8Array[] = [];
@@ -93,18 +93,18 @@ class LineParser {
     }
   }
 
-  #report(problems: readonly Problem[], line: number): void {
+  #report(problems: readonly SchemaProblem[], line: number): void {
     for (const { field, message } of problems) {
       if (!this.isFull) this.#problems.push({ field: `/lines/${line}${field}`, message });
     }
   }
 
-  #tooLong(line = this.#count + 1): Problem {
+  #tooLong(line = this.#count + 1): SchemaProblem {
     return { field: `/lines/${line}`, message: `is longer than ${this.#reading.limits.bytesMax} bytes` };
   }
 }
 
-function toProblem(error: unknown): Problem {
+function toProblem(error: unknown): SchemaProblem {
   // Without its full stop: it becomes a part of a sentence.
   if (error instanceof HttpProblem) return { field: error.field ?? '', message: error.message.replace(/\.$/, '') };
   if ((error as NodeJS.ErrnoException).code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
@@ -112,7 +112,7 @@ function toProblem(error: unknown): Problem {
   throw error;
 }
 
-function badLines(problems: readonly Problem[]): HttpProblem {
+function badLines(problems: readonly SchemaProblem[]): HttpProblem {
   const [first] = problems;
   const text = problems.map(({ field, message }) => `${nameLine(field)} ${message}`).join('; ');
   return new HttpProblem({

@@ -2,7 +2,7 @@
 // numbers and booleans that the schema names, and only when they are written exactly so.
 import type { TObject, TSchema } from 'typebox';
 import type { Route } from '../../access/index.ts';
-import { compileChecker, type Problem } from '../../fleet/index.ts';
+import { compileChecker, type SchemaProblem } from '../../fleet/index.ts';
 import { malformedProblem } from '../problem.ts';
 
 export interface RawInput {
@@ -40,11 +40,11 @@ export function compileInputCheck(route: Route): (raw: RawInput, bodyHasPassed: 
   };
 }
 
-function demandNoProblems(where: 'path' | 'query' | 'body', problems: readonly Problem[]): void {
+function demandNoProblems(where: 'path' | 'query' | 'body', problems: readonly SchemaProblem[]): void {
   if (problems.length > 0) throw malformedProblem(where, problems);
 }
 
-function unknownNames(fields: Fields): Problem[] {
+function unknownNames(fields: Fields): SchemaProblem[] {
   return Object.keys(fields).map((name) => ({ field: `/${name}`, message: 'is not a known parameter' }));
 }
 

@@ -1,13 +1,13 @@
 // How many calls whose body comes in lines are served at once: the values of each are in memory until it is answered.
 import type { FastifyRequest } from 'fastify';
 import { HttpProblem } from '../problem.ts';
-import type { Limits } from './limits.ts';
+import type { ServerLimits } from './limits.ts';
 
 export class BulkSlots {
-  readonly #limits: Pick<Limits, 'bulkCalls' | 'bulkCallsPerToken'>;
+  readonly #limits: Pick<ServerLimits, 'bulkCalls' | 'bulkCallsPerToken'>;
   #taken = 0;
 
-  constructor(limits: Pick<Limits, 'bulkCalls' | 'bulkCallsPerToken'>) {
+  constructor(limits: Pick<ServerLimits, 'bulkCalls' | 'bulkCallsPerToken'>) {
     this.#limits = limits;
   }
 

@@ -10,10 +10,10 @@ import type { CloseReason, CountClosed } from './close-reasons.ts';
 import type { ConnectionLimits } from './connection-limits.ts';
 import { HttpProblem } from '../problem.ts';
 import { refuseConnection } from '../refuse-connection.ts';
-import type { Limits } from './limits.ts';
+import type { ServerLimits } from './limits.ts';
 import type { Usage } from './usage.ts';
 
-interface Connection {
+interface ClientConnection {
   /** Of the peer, as far as strangers are counted by it. */
   readonly block: string;
   /** Taken beyond the limit: only an administrator is served on it. */
@@ -47,19 +47,19 @@ const BODY_CHECK_MS = 1000;
 const NOTHING_YET = -1;
 
 const CONNECTION = Symbol('connection');
-type Tracked = Socket & { [CONNECTION]?: Connection };
+type Tracked = Socket & { [CONNECTION]?: ClientConnection };
 
 export class Connections {
-  readonly #limits: ConnectionLimits & Pick<Limits, 'bodyMs'>;
+  readonly #limits: ConnectionLimits & Pick<ServerLimits, 'bodyMs'>;
   readonly #countClosed: CountClosed;
-  readonly #all = new Set<Connection>();
+  readonly #all = new Set<ClientConnection>();
   /** Oldest first. */
-  readonly #anonymous = new Set<Connection>();
-  readonly #anonymousByBlock = new Map<string, Set<Connection>>();
+  readonly #anonymous = new Set<ClientConnection>();
+  readonly #anonymousByBlock = new Map<string, Set<ClientConnection>>();
   /** Connections whose TLS handshake is not over, by their remote end. */
-  readonly #handshaking = new Map<string, Connection>();
+  readonly #handshaking = new Map<string, ClientConnection>();
 
-  constructor(limits: ConnectionLimits & Pick<Limits, 'bodyMs'>, countClosed: CountClosed) {
+  constructor(limits: ConnectionLimits & Pick<ServerLimits, 'bodyMs'>, countClosed: CountClosed) {
     this.#limits = limits;
     this.#countClosed = countClosed;
   }
@@ -128,7 +128,7 @@ export class Connections {
     }
   }
 
-  #accept(socket: Socket): Connection | undefined {
+  #accept(socket: Socket): ClientConnection | undefined {
     const { connections, connectionsReservedForAdmins, anonymousPerAddress } = this.#limits;
     const block = addressBlockOf(socket.remoteAddress ?? '');
     const here = this.#anonymousByBlock.get(block);
@@ -140,7 +140,7 @@ export class Connections {
       socket.destroy();
       return undefined;
     }
-    const connection: Connection = {
+    const connection: ClientConnection = {
       block,
       isReserved: this.#all.size >= connections,
       socket,
@@ -167,7 +167,7 @@ export class Connections {
     known.usage.connections += 1;
   }
 
-  #enforceLimits(connection: Connection, { caller, usage }: CallerState): void {
+  #enforceLimits(connection: ClientConnection, { caller, usage }: CallerState): void {
     const headers = { 'retry-after': '5', connection: 'close' };
     if (connection.isReserved && !permits(caller, 'admin')) {
       this.#countClosed('reserved-for-admins');
@@ -180,20 +180,20 @@ export class Connections {
     throw new HttpProblem({ status: 429, code: 'too-many-connections', detail, headers });
   }
 
-  #evictFirst(connections: ReadonlySet<Connection>, reason: CloseReason): void {
+  #evictFirst(connections: ReadonlySet<ClientConnection>, reason: CloseReason): void {
     for (const connection of connections) {
       this.#cut(connection, reason);
       return;
     }
   }
 
-  #cut(connection: Connection, reason: CloseReason): void {
+  #cut(connection: ClientConnection, reason: CloseReason): void {
     this.#countClosed(reason);
     this.#release(connection);
     connection.socket.destroy();
   }
 
-  #release(connection: Connection): void {
+  #release(connection: ClientConnection): void {
     if (connection.isClosed) return;
     connection.isClosed = true;
     this.#all.delete(connection);
@@ -201,14 +201,14 @@ export class Connections {
     else connection.owner.connections -= 1;
   }
 
-  #addAnonymous(connection: Connection): void {
+  #addAnonymous(connection: ClientConnection): void {
     this.#anonymous.add(connection);
     const here = this.#anonymousByBlock.get(connection.block);
     if (here === undefined) this.#anonymousByBlock.set(connection.block, new Set([connection]));
     else here.add(connection);
   }
 
-  #dropAnonymous(connection: Connection): void {
+  #dropAnonymous(connection: ClientConnection): void {
     this.#anonymous.delete(connection);
     const here = this.#anonymousByBlock.get(connection.block);
     here?.delete(connection);

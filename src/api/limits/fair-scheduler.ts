@@ -5,14 +5,14 @@ import type { Caller } from '../../access/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import { callerKey, CallerPlaces } from './caller-places.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { Limits } from './limits.ts';
+import type { ServerLimits } from './limits.ts';
 import { HttpProblem } from '../problem.ts';
 
 /** How long slices run on before everything else has a turn: no request notices so little. */
 const TURN_BUDGET_MS = 5;
 
 export type FairSchedulerLimits = Pick<
-  Limits,
+  ServerLimits,
   | 'readsAtOnce'
   | 'readsReservedForAdmins'
   | 'readsPerToken'

@@ -1,7 +1,7 @@
 // What one caller may take of this server.
 import { connectionLimits, descriptorLimit, type ConnectionLimits } from './connection-limits.ts';
 
-export interface Limits extends ConnectionLimits {
+export interface ServerLimits extends ConnectionLimits {
   readonly bodyBytes: number;
   readonly perTokenPerSecond: number;
   readonly perAddressPerSecond: number;
@@ -31,7 +31,7 @@ export interface Limits extends ConnectionLimits {
   readonly bulkCallsPerToken: number;
 }
 
-export const DEFAULT_LIMITS: Limits = {
+export const DEFAULT_LIMITS: ServerLimits = {
   ...connectionLimits(descriptorLimit()),
   // Large enough for joining a thousand hosts at once.
   bodyBytes: 1024 * 1024,

@@ -4,19 +4,19 @@
 /** Beyond this the buckets that are full again, and so say nothing, are dropped. */
 const BUCKETS_MAX = 10_000;
 
-export interface Bucket {
+export interface TokenBucket {
   tokens: number;
   atMs: number;
 }
 
 /** Full, whatever the limit is. */
-export function newBucket(nowMs: number): Bucket {
+export function newBucket(nowMs: number): TokenBucket {
   return { tokens: Infinity, atMs: nowMs };
 }
 
 export class RateLimit {
   readonly #perSecond: number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new Map<string, TokenBucket>();
 
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
@@ -34,7 +34,7 @@ export class RateLimit {
   }
 
   /** The same, for a caller whose bucket is kept with what else is known of it. */
-  takeFrom(bucket: Bucket, nowMs: number): number {
+  takeFrom(bucket: TokenBucket, nowMs: number): number {
     if (this.#perSecond === Infinity) return 0;
     const refill = (Math.max(0, nowMs - bucket.atMs) * this.#perSecond) / 1000;
     bucket.tokens = Math.min(this.#perSecond, bucket.tokens + refill);

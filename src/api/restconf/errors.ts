@@ -38,7 +38,7 @@ const DETAIL_OF_CODE: Readonly<Record<string, string>> = {
   'unsupported-media-type': `Send the body as ${YANG_JSON}, or as application/json.`,
 };
 
-interface ProblemBody {
+interface ProblemDocument {
   readonly detail: string;
   readonly code: string;
   readonly problems?: readonly { readonly message: string }[];
@@ -52,7 +52,7 @@ export interface RestconfProblem {
 }
 
 export function restconfProblem(problem: HttpProblem): RestconfProblem {
-  const { detail, code, field, hosts, problems } = problem.body('') as ProblemBody;
+  const { detail, code, field, hosts, problems } = problem.body('') as ProblemDocument;
   const [status, usual] = TAGS[problem.status] ?? [problem.status, 'operation-failed'];
   const tag = TAG_OF_CODE[code] ?? tagOfForm(problems?.[0]?.message) ?? usual;
   const path = pathOf(field);

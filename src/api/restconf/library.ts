@@ -5,16 +5,16 @@ import { join } from 'node:path';
 export const MODULE = 'scalein-api';
 const MODULE_FILE = `${MODULE}.yang`;
 
-interface Module {
+interface YangModule {
   readonly text: string;
   readonly namespace: string;
   readonly revision: string;
 }
 
-let read: Module | undefined;
+let read: YangModule | undefined;
 
 /** The module says itself what it is: nothing of it is written twice. */
-export function scaleInModule(): Module {
+export function scaleInModule(): YangModule {
   if (read !== undefined) return read;
   const text = readFileSync(join(import.meta.dirname, MODULE_FILE), 'utf8');
   read = {

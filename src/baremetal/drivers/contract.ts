@@ -2,7 +2,14 @@
 // what is not. That of inventories is beside it.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { CallOptions, MachineAction, MachineCall, MachineDriver, MachineStatus, NodeFence } from './inventory.ts';
+import type {
+  InventoryCallOptions,
+  MachineAction,
+  MachineCall,
+  MachineDriver,
+  MachineStatus,
+  NodeFence,
+} from './inventory.ts';
 
 /**
  * Which epochs are compared: every one; that of the claim alone, where nothing knows of managers that take over; none. Most machines compare none.
@@ -34,13 +41,13 @@ export interface MachineContract {
   readonly timeoutMs?: number;
 }
 
-const NEVER: CallOptions = { signal: new AbortController().signal };
+const NEVER: InventoryCallOptions = { signal: new AbortController().signal };
 
 interface Called extends Partial<NodeFence> {
   readonly args?: MachineCall['args'];
 }
 
-class Caller {
+class MachineCaller {
   readonly harness: MachineHarness;
   readonly node: string;
 
@@ -76,17 +83,17 @@ export function machineContract({
   timeoutMs = 5000,
 }: MachineContract): void {
   const imageArgs = { image };
-  const withCaller = async (run: (caller: Caller) => Promise<void>): Promise<void> => {
+  const withCaller = async (run: (caller: MachineCaller) => Promise<void>): Promise<void> => {
     const harness = await start();
     try {
-      const caller = new Caller(harness);
+      const caller = new MachineCaller(harness);
       await harness.entitle(caller.fence(5));
       await run(caller);
     } finally {
       await harness.close();
     }
   };
-  const check = (title: string, run: (caller: Caller) => Promise<void>): void =>
+  const check = (title: string, run: (caller: MachineCaller) => Promise<void>): void =>
     test(title, () => withCaller(run), timeoutMs);
 
   describe(`machine driver: ${name}`, () => {
@@ -233,7 +240,7 @@ export function machineProperties({ name, start }: Pick<MachineContract, 'name' 
     await fc.assert(
       fc.asyncProperty(fc.array(STEP, { minLength: 1, maxLength: 20 }), async (steps) => {
         const harness = await start();
-        const caller = new Caller(harness);
+        const caller = new MachineCaller(harness);
         await harness.entitle(caller.fence(5));
         let hasNext = false;
         for (const { action, late } of steps) {

@@ -1,9 +1,9 @@
 // The contract suite of inventories: every implementation passes all of it, whether it compares epochs or not.
 import { describe, expect, test } from 'vitest';
 import type { EpochCheck } from './contract.ts';
-import type { CallOptions, Inventory, InventoryClaim, InventoryNode } from './inventory.ts';
+import type { InventoryCallOptions, Inventory, InventoryClaim, InventoryNode } from './inventory.ts';
 
-const NEVER: CallOptions = { signal: new AbortController().signal };
+const NEVER: InventoryCallOptions = { signal: new AbortController().signal };
 
 export interface InventoryHarness {
   readonly inventory: Inventory;

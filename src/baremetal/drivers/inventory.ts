@@ -92,7 +92,7 @@ export class InventoryUnavailable extends Error {
   }
 }
 
-export interface CallOptions {
+export interface InventoryCallOptions {
   /** Aborted at the deadline, and when whoever calls has lost the right to. */
   readonly signal: AbortSignal;
   /**
@@ -103,7 +103,7 @@ export interface CallOptions {
 }
 
 /** Right before an effect: throws once the right to it is over. */
-export function requireRight({ signal, mayAct }: CallOptions): void {
+export function requireRight({ signal, mayAct }: InventoryCallOptions): void {
   signal.throwIfAborted();
   if (mayAct?.() !== false) return;
   mark('manager-late-to-act');
@@ -117,22 +117,22 @@ export interface Inventory {
    * `inline`: the journal is the inventory, and a commit is the claim. `endpoint`: a claim is a call. `direct`: it has no endpoint for claims, and the
    * instance is written on the node itself, if it has no other.
    */
-  claims(how?: CallOptions): Promise<'inline' | 'endpoint' | 'direct'>;
-  list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage>;
+  claims(how?: InventoryCallOptions): Promise<'inline' | 'endpoint' | 'direct'>;
+  list(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<InventoryPage>;
   /**
    * Nodes that have changed lately, so that a change is seen before a list comes to it. It may show some twice, and miss what changes without a trace;
    * what it does not show says nothing. Undefined where the inventory cannot tell.
    */
-  listChanges(request: ChangesRequest, how: CallOptions): Promise<ChangesPage | undefined>;
+  listChanges(request: ChangesRequest, how: InventoryCallOptions): Promise<ChangesPage | undefined>;
   /** The claims that we have made, whoever has forgotten them since. */
-  listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage>;
+  listClaims(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<ClaimsPage>;
   /** The id under which it keeps our claim of a node. */
   claimIdOf(claim: InventoryClaim): string;
   /** `gone` only when the inventory itself says that there is no such node. */
-  find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'>;
-  claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome>;
+  find(node: string, how: InventoryCallOptions): Promise<InventoryNode | 'gone'>;
+  claim(request: ClaimRequest, how: InventoryCallOptions): Promise<ClaimOutcome>;
   /** Gives a claim back; also one that was never made. */
-  unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome>;
+  unclaim(fence: NodeFence, how: InventoryCallOptions): Promise<ClaimOutcome>;
 }
 
 /** What is done to a machine. */
@@ -165,6 +165,6 @@ export interface MachineStatus {
 /** Used by managers. Acts, and waits until it is done. */
 export interface MachineDriver {
   readonly name: InventoryName;
-  inspect(fence: NodeFence, how: CallOptions): Promise<MachineStatus>;
-  carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome>;
+  inspect(fence: NodeFence, how: InventoryCallOptions): Promise<MachineStatus>;
+  carryOut(call: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome>;
 }

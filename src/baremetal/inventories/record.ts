@@ -84,19 +84,19 @@ const DESCRIBED = {
   owner: NODE_PLACE.owner,
   lessee: NODE_PLACE.lessee,
 };
-type Facts = Partial<Pick<Node, keyof typeof DESCRIBED>>;
+type DescribedFacts = Partial<Pick<Node, keyof typeof DESCRIBED>>;
 const FACTS = Object.keys(DESCRIBED) as readonly (keyof typeof DESCRIBED)[];
 const problemsOf = compileChecker(Type.Object(DESCRIBED));
 
 const RECORD_INVALID = 'inventory-record-invalid';
 
 /** A node of which something is not known, such as its owner, is not offered: it might be offered to more than its inventory means. */
-function describe(shown: InventoryNode, nowMs: number): { readonly facts: Facts; readonly fault?: NodeFault } {
+function describe(shown: InventoryNode, nowMs: number): { readonly facts: DescribedFacts; readonly fault?: NodeFault } {
   const said = FACTS.filter((name) => shown[name] !== undefined && !isUnsaid(shown, name));
   const all = said.map((name) => [name, shown[name]] as const);
   const problems = problemsOf({ traits: [], memoryMiB: 0, cpus: 0, localGiB: 0, ...Object.fromEntries(all) });
   const wrong = new Set(problems.map(({ field }) => field.split('/')[1]));
-  const facts: Facts = Object.fromEntries(all.filter(([name]) => !wrong.has(name)));
+  const facts: DescribedFacts = Object.fromEntries(all.filter(([name]) => !wrong.has(name)));
   const [first] = problems;
   if (first === undefined) return { facts };
   const message = `Its inventory says what cannot be used: ${first.field.slice(1)} ${first.message}. Mend it there; the node is not offered until then.`;
@@ -108,7 +108,7 @@ function isUnsaid({ unsaid = [] }: InventoryNode, name: string): boolean {
 }
 
 /** What is not said any more goes, but for what an older version of the inventory cannot say. */
-function withFacts({ absent: _, ...doc }: Node, facts: Facts, shown: InventoryNode): Node {
+function withFacts({ absent: _, ...doc }: Node, facts: DescribedFacts, shown: InventoryNode): Node {
   const kept = Object.entries(doc).filter(
     ([name]) => !FACTS.some((one) => one === name) || isUnsaid(shown, name) || REQUIRED.includes(name),
   );
@@ -124,7 +124,7 @@ function withFault({ fault: before, ...doc }: Node, fault: NodeFault | undefined
   return { ...doc, fault: before?.message === fault.message ? before : fault };
 }
 
-function isAlike(one: Node[keyof Facts], other: Node[keyof Facts]): boolean {
+function isAlike(one: Node[keyof DescribedFacts], other: Node[keyof DescribedFacts]): boolean {
   if (!Array.isArray(one) || !Array.isArray(other)) return one === other;
   return one.length === other.length && one.every((word, at) => word === other[at]);
 }

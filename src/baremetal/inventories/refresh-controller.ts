@@ -12,7 +12,12 @@ import {
   type Log,
 } from '../../journal/index.ts';
 import { shortenText } from '../../operations/index.ts';
-import { InventoryUnavailable, type CallOptions, type Inventory, type InventoryNode } from '../drivers/inventory.ts';
+import {
+  InventoryUnavailable,
+  type InventoryCallOptions,
+  type Inventory,
+  type InventoryNode,
+} from '../drivers/inventory.ts';
 import { INVENTORY_UNREACHABLE, NODE, type InventoryName } from '../model.ts';
 import { noteClaimMode, noteReachable, noteUnreachable, noteWholePass } from './alarms.ts';
 import { findMissing, findUnknown, isConfirmed, type ClaimDoubt } from './claims-check.ts';
@@ -250,7 +255,7 @@ export class InventoryRefresh {
 
   async #read<T>(
     pass: LeasePass,
-    read: (how: CallOptions) => Promise<T>,
+    read: (how: InventoryCallOptions) => Promise<T>,
     { isEvidence = true }: { readonly isEvidence?: boolean } = {},
   ): Promise<T> {
     for (let tries = 1; ; tries += 1) {
@@ -274,7 +279,7 @@ export class InventoryRefresh {
   }
 
   /** One that does not answer in time does not answer. */
-  async #ask<T>({ signal }: LeasePass, read: (how: CallOptions) => Promise<T>): Promise<T> {
+  async #ask<T>({ signal }: LeasePass, read: (how: InventoryCallOptions) => Promise<T>): Promise<T> {
     const over = new AbortController();
     const stop = (): void => over.abort('the server stops');
     signal.addEventListener('abort', stop, { once: true });

@@ -1,7 +1,7 @@
 // The link of a manager over HTTP. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
-import type { Fingerprint, Reply, Session } from '../../link/index.ts';
+import type { Fingerprint, Reply, CallTarget } from '../../link/index.ts';
 import { ReplyClient } from '../../link/runtime.ts';
 import {
   ACQUIRE_RESPONSE,
@@ -63,35 +63,35 @@ export class HttpManagerLink implements ManagerLink {
     this.#client.close();
   }
 
-  register(to: Session, manager: string, body: RegisterRequest): Promise<Reply<LeaseResponse>> {
+  register(to: CallTarget, manager: string, body: RegisterRequest): Promise<Reply<LeaseResponse>> {
     return this.#client.put<LeaseResponse>(to, pathOf(manager), { body, check: CHECKS.lease });
   }
 
-  renew(to: Session, manager: string, body: TenureRequest): Promise<Reply<LeaseResponse>> {
+  renew(to: CallTarget, manager: string, body: TenureRequest): Promise<Reply<LeaseResponse>> {
     return this.#client.post<LeaseResponse>(to, pathOf(manager, '/renew'), { body, check: CHECKS.lease });
   }
 
-  release(to: Session, manager: string, body: TenureRequest): Promise<Reply<ReleaseResponse>> {
+  release(to: CallTarget, manager: string, body: TenureRequest): Promise<Reply<ReleaseResponse>> {
     return this.#client.post<ReleaseResponse>(to, pathOf(manager, '/release'), { body, check: CHECKS.released });
   }
 
-  acquire(to: Session, manager: string, body: AcquireRequest): Promise<Reply<AcquireResponse>> {
+  acquire(to: CallTarget, manager: string, body: AcquireRequest): Promise<Reply<AcquireResponse>> {
     const request = { body, check: CHECKS.acquired, timeoutMs: LONG_TIMEOUT_MS };
     return this.#client.post<AcquireResponse>(to, pathOf(manager, '/acquire'), request);
   }
 
-  tasks(to: Session, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>> {
+  tasks(to: CallTarget, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>> {
     const words = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`);
     const timeoutMs = (query.waitMs ?? TASKS_WAIT_MAX_MS) + GRACE_MS;
     const request = { check: CHECKS.tasks, timeoutMs, signal };
     return this.#client.get<TasksResponse>(to, `${pathOf(manager, '/tasks')}?${words.join('&')}`, request);
   }
 
-  answer(to: Session, manager: string, body: AnswerRequest): Promise<Reply<AnswerResponse>> {
+  answer(to: CallTarget, manager: string, body: AnswerRequest): Promise<Reply<AnswerResponse>> {
     return this.#client.post<AnswerResponse>(to, pathOf(manager, '/answers'), { body, check: CHECKS.answered });
   }
 
-  reserve(to: Session, body: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>> {
+  reserve(to: CallTarget, body: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>> {
     const request = { body, check: CHECKS.reserved, timeoutMs: LONG_TIMEOUT_MS };
     return this.#client.post<ReservationReply>(to, '/api/v1/reservations', request);
   }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
 import type { LeaderClient } from '../../link/index.ts';
 import type { ReplyClient } from '../../link/runtime.ts';
-import type { CallOptions, MachineCall, MachineOutcome, MachineStatus } from '../drivers/inventory.ts';
+import type { InventoryCallOptions, MachineCall, MachineOutcome, MachineStatus } from '../drivers/inventory.ts';
 import type { MachineLink, MachineReply } from '../drivers/simulated/machine-driver.ts';
 
 const OUTCOME = Type.Object({ kind: Type.Enum(['applied', 'already', 'stale', 'failed']) });
@@ -26,7 +26,7 @@ export class HttpMachineLink implements MachineLink {
     this.#parts = parts;
   }
 
-  async act({ node, ...body }: MachineCall, { signal }: CallOptions): Promise<MachineReply> {
+  async act({ node, ...body }: MachineCall, { signal }: InventoryCallOptions): Promise<MachineReply> {
     const { leader, client, token } = this.#parts;
     const secret = token();
     if (secret === undefined) return { kind: 'away' };
@@ -38,7 +38,7 @@ export class HttpMachineLink implements MachineLink {
     return { kind: 'refused', code: said.code, message: said.message };
   }
 
-  async inspect(node: string, { signal }: CallOptions): Promise<MachineStatus | undefined> {
+  async inspect(node: string, { signal }: InventoryCallOptions): Promise<MachineStatus | undefined> {
     const { leader, client, token } = this.#parts;
     const secret = token();
     if (secret === undefined) return undefined;

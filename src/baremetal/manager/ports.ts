@@ -1,7 +1,7 @@
 // What a manager's program awaits: the link to the control plane, the machines, time. Everything comes as a parameter, so that the same program runs
 // as a process of its own, inside a server, and in the simulation.
 import type { Clock } from '../../journal/index.ts';
-import type { Reply, Session } from '../../link/index.ts';
+import type { Reply, CallTarget } from '../../link/index.ts';
 import type { Log } from '../../operations/index.ts';
 import type { InventoryName } from '../model.ts';
 import type { MachineDriver } from '../drivers/inventory.ts';
@@ -20,15 +20,15 @@ import type {
 
 /** The calls of a manager, by its name. Each may be repeated. */
 export interface ManagerLink {
-  register(to: Session, manager: string, request: RegisterRequest): Promise<Reply<LeaseResponse>>;
-  renew(to: Session, manager: string, request: TenureRequest): Promise<Reply<LeaseResponse>>;
-  release(to: Session, manager: string, request: TenureRequest): Promise<Reply<ReleaseResponse>>;
-  acquire(to: Session, manager: string, request: AcquireRequest): Promise<Reply<AcquireResponse>>;
+  register(to: CallTarget, manager: string, request: RegisterRequest): Promise<Reply<LeaseResponse>>;
+  renew(to: CallTarget, manager: string, request: TenureRequest): Promise<Reply<LeaseResponse>>;
+  release(to: CallTarget, manager: string, request: TenureRequest): Promise<Reply<ReleaseResponse>>;
+  acquire(to: CallTarget, manager: string, request: AcquireRequest): Promise<Reply<AcquireResponse>>;
   /** Waits at the server. */
-  tasks(to: Session, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>>;
-  answer(to: Session, manager: string, request: AnswerRequest): Promise<Reply<AnswerResponse>>;
+  tasks(to: CallTarget, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>>;
+  answer(to: CallTarget, manager: string, request: AnswerRequest): Promise<Reply<AnswerResponse>>;
   /** Asks the reservation endpoint for a node. */
-  reserve(to: Session, request: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>>;
+  reserve(to: CallTarget, request: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>>;
 }
 
 /** The part of a reservation that a manager looks at. */

@@ -4,7 +4,7 @@ import { LeaderClient, LongPoll, WakeSignal, type PollOutcome } from '../../link
 import type { TasksResponse } from '../managers/messages.ts';
 import type { ManagerOptions, ManagerPorts } from './ports.ts';
 import { ManagerTaskRunner } from './task-runner.ts';
-import { Tenure } from './tenure.ts';
+import { ManagerTenure } from './tenure.ts';
 
 const ACQUIRE_RETRY_MS = 1000;
 /** Asks for nodes under way: while the control plane writes one batch, it decides the next. */
@@ -16,7 +16,7 @@ export class ManagerProgram {
   readonly #ports: ManagerPorts;
   readonly #options: ManagerOptions;
   readonly #leader: LeaderClient;
-  readonly #tenure: Tenure;
+  readonly #tenure: ManagerTenure;
   readonly #runner: ManagerTaskRunner;
   readonly #offered = new WakeSignal();
   /** As the last answer said: whether there were nodes to acquire. */
@@ -32,7 +32,7 @@ export class ManagerProgram {
     this.#options = { ...options, name: options.name.toLowerCase() };
     // Servers pass on what only the one that decides can answer: nobody has to be followed to another address.
     this.#leader = new LeaderClient(options.servers, ports.log);
-    this.#tenure = new Tenure(ports, this.#options, this.#leader, () => this.#runner.wake());
+    this.#tenure = new ManagerTenure(ports, this.#options, this.#leader, () => this.#runner.wake());
     this.#runner = new ManagerTaskRunner(ports, this.#options, { leader: this.#leader, tenure: this.#tenure });
   }
 

@@ -2,11 +2,17 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import { LeaderClient, LinkDown, type Reply } from '../../link/index.ts';
-import type { CallOptions, MachineCall, MachineDriver, MachineOutcome, MachineStatus } from '../drivers/inventory.ts';
+import type {
+  InventoryCallOptions,
+  MachineCall,
+  MachineDriver,
+  MachineOutcome,
+  MachineStatus,
+} from '../drivers/inventory.ts';
 import type { AnswerRequest, AnswerResponse, ManagerTask } from '../managers/messages.ts';
 import type { ManagerLink } from './ports.ts';
 import { ManagerTaskRunner } from './task-runner.ts';
-import { Tenure } from './tenure.ts';
+import { ManagerTenure } from './tenure.ts';
 
 const SILENT = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const RECORDED: Reply<AnswerResponse> = { kind: 'answer', answer: { result: 'recorded' } };
@@ -68,7 +74,7 @@ class World implements MachineDriver {
     const ports = { link, clock, random: () => 0.5, log: SILENT, drivers: new Map([['simulated' as const, this]]) };
     const options = { name: 'm1', version: '1', holder: 'p1', servers: ['s1'], token: () => 'token' };
     const leader = new LeaderClient(['s1'], SILENT);
-    const tenure = new Tenure(ports, options, leader, () => this.runner.wake());
+    const tenure = new ManagerTenure(ports, options, leader, () => this.runner.wake());
     this.runner = new ManagerTaskRunner(ports, options, { leader, tenure });
     const over = new AbortController();
     stops.push(() => over.abort());
@@ -105,7 +111,7 @@ class World implements MachineDriver {
     return { power: 'off', state: 'empty' };
   }
 
-  async carryOut({ node, nodeEpoch }: MachineCall, { signal }: CallOptions): Promise<MachineOutcome> {
+  async carryOut({ node, nodeEpoch }: MachineCall, { signal }: InventoryCallOptions): Promise<MachineOutcome> {
     this.events.push(`begin ${node} ${nodeEpoch}`);
     this.#atOnce += 1;
     this.mostAtOnce = Math.max(this.mostAtOnce, this.#atOnce);

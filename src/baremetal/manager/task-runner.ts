@@ -8,7 +8,7 @@ import { PROBLEM_LENGTH_MAX, PROBLEMS_MAX, TASKS_MAX, type ManagerTask } from '.
 import { carryOutOnMachine, type Right, type MachineTaskResult } from './machine-task.ts';
 import type { ManagerOptions, ManagerPorts } from './ports.ts';
 import { requestReservation } from './reserve-task.ts';
-import type { Tenure } from './tenure.ts';
+import type { ManagerTenure } from './tenure.ts';
 
 /** Mostly they wait for machines. */
 const TASKS_AT_ONCE_MAX = 64;
@@ -31,15 +31,15 @@ interface ListedUnder {
   readonly requestedAtMs: number;
 }
 
-interface TaskRunnerParts {
+interface ManagerTaskRunnerParts {
   readonly leader: LeaderClient;
-  readonly tenure: Tenure;
+  readonly tenure: ManagerTenure;
 }
 
 export class ManagerTaskRunner {
   readonly #ports: ManagerPorts;
   readonly #options: ManagerOptions;
-  readonly #parts: TaskRunnerParts;
+  readonly #parts: ManagerTaskRunnerParts;
   readonly #wakeSignal = new WakeSignal();
   readonly #running = new Map<string, RunningTask>();
   /** Those whose answer was taken, until they are listed no more. */
@@ -51,7 +51,7 @@ export class ManagerTaskRunner {
   /** Until when each that is listed may be carried out. */
   readonly #deadlineAtMs = new Map<string, number>();
 
-  constructor(ports: ManagerPorts, options: ManagerOptions, parts: TaskRunnerParts) {
+  constructor(ports: ManagerPorts, options: ManagerOptions, parts: ManagerTaskRunnerParts) {
     this.#ports = ports;
     this.#options = options;
     this.#parts = parts;

@@ -4,7 +4,7 @@ import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import { LeaderClient, LinkDown, type Reply } from '../../link/index.ts';
 import type { LeaseResponse } from '../managers/messages.ts';
 import type { ManagerLink } from './ports.ts';
-import { Tenure } from './tenure.ts';
+import { ManagerTenure } from './tenure.ts';
 
 type Said = Reply<LeaseResponse> | 'away' | 'never';
 
@@ -21,7 +21,7 @@ afterEach(() => {
 class World {
   readonly clock = new VirtualClock();
   readonly calls: string[] = [];
-  readonly tenure: Tenure;
+  readonly tenure: ManagerTenure;
   changes = 0;
   /** What registrations and renewals are answered; the last one for ever. */
   registers: Said[] = [HELD];
@@ -43,7 +43,7 @@ class World {
     };
     const ports = { link, clock, random: () => 0.5, log: SILENT, drivers: new Map() };
     const options = { name: 'm1', version: '1', holder: 'p1', servers: ['s1'], token: () => 'token' };
-    this.tenure = new Tenure(ports, options, new LeaderClient(['s1'], SILENT), () => {
+    this.tenure = new ManagerTenure(ports, options, new LeaderClient(['s1'], SILENT), () => {
       this.changes += 1;
     });
   }

@@ -1,6 +1,13 @@
 // The manager's own lease: registered, renewed, and looked at before each act. By its own clock it stops some time before the lease may end, since the
 // controller of a machine cannot compare epochs. It must never count a lease from later than when it asked for it.
-import { Backoff, WakeSignal, type CallResult, type LeaderClient, type Reply, type Session } from '../../link/index.ts';
+import {
+  Backoff,
+  WakeSignal,
+  type CallResult,
+  type LeaderClient,
+  type Reply,
+  type CallTarget,
+} from '../../link/index.ts';
 import { STOP_EARLY_MS } from '../managers/settings.ts';
 import type { LeaseResponse, TenureRequest } from '../managers/messages.ts';
 import type { ManagerOptions, ManagerPorts } from './ports.ts';
@@ -17,7 +24,7 @@ const REGISTER_BACKOFF_MAX_MS = 2000;
 const RENEW_BACKOFF_MAX_MS = 1000;
 const ENDED = 'the right to act is over';
 
-export class Tenure {
+export class ManagerTenure {
   readonly #ports: ManagerPorts;
   readonly #options: ManagerOptions;
   readonly #leader: LeaderClient;
@@ -113,7 +120,7 @@ export class Tenure {
     return true;
   }
 
-  async #call(call: (to: Session) => Promise<Reply<LeaseResponse>>): Promise<CallResult<LeaseResponse>['kind']> {
+  async #call(call: (to: CallTarget) => Promise<Reply<LeaseResponse>>): Promise<CallResult<LeaseResponse>['kind']> {
     const secret = this.#options.token();
     if (secret === undefined) return 'away';
     const requestedAtMs = this.#ports.clock.nowMs();

@@ -34,7 +34,7 @@ import {
 } from './messages.ts';
 import { denyUnlessTenured } from './right.ts';
 import { MANAGERS } from './settings.ts';
-import { givesAway, offerNodes, type Offer } from './share.ts';
+import { givesAway, offerNodes, type NodeOffer } from './share.ts';
 import { listTasks, managerOfItem, toManagerTask } from './task-list.ts';
 
 export interface ManagerGatewayOptions {
@@ -295,7 +295,7 @@ export class ManagerGateway {
  * Which offer it is: an acquisition takes the first of the nodes, under another epoch. Whether there is one does not tell an offer from one that was made
  * while the last was being acquired.
  */
-function nameOffer(fleet: FleetReader, { nodes: [first] }: Offer): string | undefined {
+function nameOffer(fleet: FleetReader, { nodes: [first] }: NodeOffer): string | undefined {
   return first === undefined ? undefined : `${first} ${fleet.get(NODE, idOf(NODE, first))?.doc.epoch}`;
 }
 

@@ -50,14 +50,14 @@ export function givesAway(fleet: FleetReader, manager: string, nowMs: number): b
 }
 
 /** What a manager may acquire now, the first of it; and how much there is for it in all. */
-export interface Offer {
+export interface NodeOffer {
   readonly nodes: readonly string[];
   readonly count: number;
 }
 
-const NOTHING: Offer = { nodes: [], count: 0 };
+const NOTHING: NodeOffer = { nodes: [], count: 0 };
 
-export function offerNodes(context: ShareContext, manager: string, max: number): Offer {
+export function offerNodes(context: ShareContext, manager: string, max: number): NodeOffer {
   const { fleet, ownOnly } = context;
   const shares = readShares(fleet);
   const self = shares.takers.get(manager) ?? (shares.takers.size === 0 ? shares.draining.get(manager) : undefined);
@@ -79,7 +79,7 @@ export function offerNodes(context: ShareContext, manager: string, max: number):
 }
 
 /** What a rebalance has others give away, up to an even share. It comes last: nodes that nobody acts on do not wait for it. */
-function offerSurplus(context: ShareContext, taker: string, max: number): Offer {
+function offerSurplus(context: ShareContext, taker: string, max: number): NodeOffer {
   const { fleet, nowMs } = context;
   const counts = countNodesOfTakers(fleet);
   const shares = evenShares(counts);

@@ -2,7 +2,7 @@
 // the one that decides can answer.
 import { hash } from 'node:crypto';
 import { NotHolder, StoreUnavailable } from '../../journal/index.ts';
-import { LinkDown, type Reply, type Session } from '../../link/index.ts';
+import { LinkDown, type Reply, type CallTarget } from '../../link/index.ts';
 import { actOnMachine, readMachine } from '../drivers/simulated/act.ts';
 import { SimulatedMachines } from '../drivers/simulated/machine-driver.ts';
 import { PauseGate, pausableClock, pausableLink, pausableMachineLink } from '../manager/pause-gate.ts';
@@ -39,13 +39,13 @@ class PlaneLink implements ManagerLink {
     this.#plane = plane;
   }
 
-  #at({ server }: Session): PlaneServer {
+  #at({ server }: CallTarget): PlaneServer {
     const found = this.#plane.reachable.get(server);
     if (found === undefined) throw new LinkDown(`server "${server}" is away`);
     return found;
   }
 
-  async #atHolder<A>(to: Session, ask: (server: PlaneServer) => Promise<GatewayReply<A>>): Promise<Reply<A>> {
+  async #atHolder<A>(to: CallTarget, ask: (server: PlaneServer) => Promise<GatewayReply<A>>): Promise<Reply<A>> {
     this.#at(to);
     if (!this.#plane.hasHolder) throw new LinkDown('no server decides');
     return this.#reply(() => ask(this.#plane.holder));

@@ -1,7 +1,7 @@
 // The extra specs of a flavor and the properties of an image, read for what they ask of a node. Nothing is dropped in silence: what is malformed
 // is refused by field, and what takes no part in matching is listed.
 import { deployPropertyProblem, isDeployProperty } from '../image.ts';
-import type { Problem } from '../../fleet/index.ts';
+import type { SchemaProblem } from '../../fleet/index.ts';
 import { customTraitOf } from './capabilities.ts';
 import { parseCapabilityCheck } from './capability-check.ts';
 import type { CapabilityRequirement } from './requirements.ts';
@@ -17,7 +17,7 @@ export interface SpecReading {
   readonly forbiddenTraits: Set<string>;
   readonly capabilities: CapabilityRequirement[];
   readonly ignored: string[];
-  readonly problems: Problem[];
+  readonly problems: SchemaProblem[];
 }
 
 export function beginReading(): SpecReading {

@@ -28,17 +28,17 @@ export interface RingEntry {
 const PART_MAX = 256;
 
 /** Positions lie next to each other: a search reads few places of the memory, and no entry is an object of its own. */
-interface Part {
+interface RingPart {
   readonly positions: number[];
   readonly ids: string[];
 }
 
 /** Ordered by position, then by id: two nodes may have one position. */
 export class NodeRing {
-  readonly #parts: Part[];
+  readonly #parts: RingPart[];
   #size: number;
 
-  constructor(parts: Part[] = [], size = 0) {
+  constructor(parts: RingPart[] = [], size = 0) {
     this.#parts = parts;
     this.#size = size;
   }
@@ -62,7 +62,7 @@ export class NodeRing {
       return;
     }
     const nth = Math.min(this.#partOf(position, id), this.#parts.length - 1);
-    const { positions, ids } = this.#parts[nth] as Part;
+    const { positions, ids } = this.#parts[nth] as RingPart;
     const at = placeIn({ positions, ids }, position, id);
     positions.splice(at, 0, position);
     ids.splice(at, 0, id);
@@ -87,10 +87,10 @@ export class NodeRing {
   /** The first entry at or after a position, once round; those that are excepted are passed over. */
   firstFrom(position: number, except?: ReadonlySet<string>): RingEntry | undefined {
     let nth = this.#partOf(position, '');
-    let at = nth < this.#parts.length ? placeIn(this.#parts[nth] as Part, position, '') : 0;
+    let at = nth < this.#parts.length ? placeIn(this.#parts[nth] as RingPart, position, '') : 0;
     for (let seen = 0; seen < this.#size; seen += 1, at += 1) {
       while (at >= (this.#parts[nth]?.ids.length ?? 0)) [nth, at] = [nth + 1 < this.#parts.length ? nth + 1 : 0, 0];
-      const { positions, ids } = this.#parts[nth] as Part;
+      const { positions, ids } = this.#parts[nth] as RingPart;
       const id = ids[at] as string;
       if (except === undefined || !except.has(id)) return { position: positions[at] as number, id };
     }
@@ -103,7 +103,7 @@ export class NodeRing {
     let high = this.#parts.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const part = this.#parts[middle] as Part;
+      const part = this.#parts[middle] as RingPart;
       if (isBefore(part, part.ids.length - 1, position, id)) low = middle + 1;
       else high = middle;
     }
@@ -112,7 +112,7 @@ export class NodeRing {
 }
 
 /** The place of the first entry that is not before this one. */
-function placeIn(part: Part, position: number, id: string): number {
+function placeIn(part: RingPart, position: number, id: string): number {
   let low = 0;
   let high = part.ids.length;
   while (low < high) {
@@ -124,7 +124,7 @@ function placeIn(part: Part, position: number, id: string): number {
 }
 
 /** Whether an entry of a part comes before this position and id. */
-function isBefore({ positions, ids }: Part, at: number, position: number, id: string): boolean {
+function isBefore({ positions, ids }: RingPart, at: number, position: number, id: string): boolean {
   const own = positions[at] as number;
   return own < position || (own === position && (ids[at] as string) < id);
 }

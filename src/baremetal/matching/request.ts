@@ -1,7 +1,7 @@
 // The body of a request for a node: the fields of a flavor as the specification has them, the image, and whose instance it is for. It keeps its own
 // spelling. A field that is null is one that is not there.
 import { Type, type Static, type TSchema } from 'typebox';
-import type { Problem } from '../../fleet/index.ts';
+import type { SchemaProblem } from '../../fleet/index.ts';
 import { ID } from '../../access/index.ts';
 import { PROJECT } from '../../network/index.ts';
 import { beginReading, readExtraSpecs, readImageProperties, traitConflicts } from './extra-specs.ts';
@@ -105,7 +105,7 @@ export interface ReservationRequest {
 }
 
 /** What a body of the right form asks for, or what in it is malformed, by field. */
-export function parseReservationBody(body: ReservationBody): ReservationRequest | readonly Problem[] {
+export function parseReservationBody(body: ReservationBody): ReservationRequest | readonly SchemaProblem[] {
   const reading = beginReading();
   readExtraSpecs(body.extra_specs ?? {}, '/extra_specs', reading);
   readImageProperties(body.image?.properties ?? {}, '/image/properties', reading);

@@ -91,12 +91,12 @@ export function beginClean(
 }
 
 /** What an inventory says beside that it is done. An inventory of its own may withhold a node that is clean. */
-interface Offer extends ChangeNote {
+interface OfferTransition extends ChangeNote {
   readonly isOffered: boolean;
 }
 
 /** It is clean: the reservation is over, and nobody acts on it any more. */
-export function finishClean(node: StoredNode, { isOffered, ...change }: Offer): TransitionResult {
+export function finishClean(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   return release(node, { from: ['cleaning'], isOffered }, change);
 }
 
@@ -116,7 +116,7 @@ export function abandonClean(node: StoredNode, change: ChangeNote): TransitionRe
 }
 
 /** An operator states that its disks hold nothing any more. */
-export function confirmClean(node: StoredNode, { isOffered, ...change }: Offer): TransitionResult {
+export function confirmClean(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   const { doc } = node;
   if (doc.instance !== undefined) return refuseInUse(node);
   if (doc.state !== 'removed' && doc.dirty === undefined) return doc;
@@ -124,7 +124,7 @@ export function confirmClean(node: StoredNode, { isOffered, ...change }: Offer):
 }
 
 /** Its reservation ends before a deploy began: it is free at once. */
-export function releaseUnused(node: StoredNode, { isOffered, ...change }: Offer): TransitionResult {
+export function releaseUnused(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   return release(node, { from: ['reserved'], isOffered }, change);
 }
 
@@ -142,7 +142,7 @@ export function acquire(node: StoredNode, { manager, managerEpoch, ...change }: 
 }
 
 /** The inventory offers it, or does so no more. What is in use stays as it is: its reservation says what becomes of it. */
-export function setOffered(node: StoredNode, { isOffered, ...change }: Offer): TransitionResult {
+export function setOffered(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   const { state, dirty, claimedFor } = node.doc;
   // What it says while it is asked for a claim says nothing: the claim's own answer does.
   if (claimedFor !== undefined) return node.doc;
@@ -204,14 +204,14 @@ function release(
   return rest;
 }
 
-interface Move {
+interface NodeTransition {
   /** Fewer than those that the table leads there: each transition has its own. */
   readonly from: readonly NodeState[];
   readonly to: NodeState;
   readonly set?: Partial<Node>;
 }
 
-function moveTo(node: StoredNode, { from, to, set }: Move, change: ChangeNote): TransitionResult {
+function moveTo(node: StoredNode, { from, to, set }: NodeTransition, change: ChangeNote): TransitionResult {
   const { doc } = node;
   if (!from.includes(doc.state) || !NODE_TRANSITIONS[doc.state].includes(to)) return refuseState(node, to);
   return { ...doc, ...set, state: to, ...changedBy(change) };

@@ -44,13 +44,13 @@ export function takeNode(fleet: FleetReader, taken: TakenNode): Change[] {
 
 const MESSAGE_MAX = 1000;
 
-interface Failure extends ChangeNote {
+interface BuildFailure extends ChangeNote {
   readonly reason: Pick<Refusal, 'code' | 'message'>;
   readonly stages?: Reservation['stages'];
 }
 
 /** It can be read for a day, and gives way to the next request for its instance. */
-export function failReservation(doc: Reservation, { reason, stages, by, nowMs }: Failure): Reservation {
+export function failReservation(doc: Reservation, { reason, stages, by, nowMs }: BuildFailure): Reservation {
   const { allocation: _, operation: __, ...rest } = doc;
   return {
     ...rest,

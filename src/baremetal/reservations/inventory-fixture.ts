@@ -1,7 +1,7 @@
 // An inventory outside the journal, in memory, that checks epochs: with answers that can be held back, lost, or given by others first.
 import {
   InventoryUnavailable,
-  type CallOptions,
+  type InventoryCallOptions,
   type ChangesPage,
   type ChangesRequest,
   type ClaimOutcome,
@@ -80,7 +80,7 @@ export class FakeInventory implements Inventory {
     return this.mode;
   }
 
-  list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
+  list(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<InventoryPage> {
     return this.#read('list', after, how, (fate) => {
       const { page, next } = cutPage([...this.nodes.keys()], after, limit);
       const shown = fate === 'partial' ? page.slice(0, page.length / 2) : page;
@@ -88,7 +88,7 @@ export class FakeInventory implements Inventory {
     });
   }
 
-  listChanges({ since, after, limit }: ChangesRequest, how: CallOptions): Promise<ChangesPage | undefined> {
+  listChanges({ since, after, limit }: ChangesRequest, how: InventoryCallOptions): Promise<ChangesPage | undefined> {
     if (!this.tellsChanges) return Promise.resolve(undefined);
     return this.#read('changes', after, how, () => {
       const ids = [...this.nodes]
@@ -100,7 +100,7 @@ export class FakeInventory implements Inventory {
     });
   }
 
-  listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage> {
+  listClaims(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<ClaimsPage> {
     return this.#read('claims', after, how, () => {
       const claimed = [...this.nodes].filter(
         ([, { instance }]) => instance !== undefined && !this.others.has(instance),
@@ -119,14 +119,14 @@ export class FakeInventory implements Inventory {
     return instance;
   }
 
-  find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
+  find(node: string, how: InventoryCallOptions): Promise<InventoryNode | 'gone'> {
     return this.#read('find', node, how, () => (this.nodes.has(node) ? this.#describe(node) : 'gone'));
   }
 
   async #read<T>(
     op: string,
     at: string | undefined,
-    { signal }: CallOptions,
+    { signal }: InventoryCallOptions,
     answer: (fate: ReadFate) => T,
   ): Promise<T> {
     this.#inFlight += 1;
@@ -154,7 +154,7 @@ export class FakeInventory implements Inventory {
     node.changed = this.#changes += 1;
   }
 
-  async claim({ node, nodeEpoch, instance }: ClaimRequest, _how: CallOptions): Promise<ClaimOutcome> {
+  async claim({ node, nodeEpoch, instance }: ClaimRequest, _how: InventoryCallOptions): Promise<ClaimOutcome> {
     return this.#call('claim', { node, nodeEpoch, instance }, (claimed) => {
       if (claimed.instance === instance) return { kind: 'already' };
       if (claimed.instance !== undefined) return { kind: 'lost', reason: { code: 'claimed-by-other', node } };
@@ -164,7 +164,7 @@ export class FakeInventory implements Inventory {
     });
   }
 
-  async unclaim(fence: NodeFence, _how: CallOptions): Promise<ClaimOutcome> {
+  async unclaim(fence: NodeFence, _how: InventoryCallOptions): Promise<ClaimOutcome> {
     return this.#call('unclaim', fence, (claimed) => {
       claimed.epoch = fence.nodeEpoch;
       if (claimed.instance !== fence.instance) return { kind: 'already' };

@@ -1,8 +1,8 @@
 // The refusals of the reservation endpoint.
-import type { Problem, Refusal } from '../../fleet/index.ts';
+import type { SchemaProblem, Refusal } from '../../fleet/index.ts';
 
 /** What a body means, as opposed to its form, is wrong: by field. */
-export function malformedReservation(problems: readonly Problem[]): Refusal {
+export function malformedReservation(problems: readonly SchemaProblem[]): Refusal {
   const text = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
   const message = `The body is not as this route wants it: ${text}. Change that, and send it again.`;
   const [first] = problems;

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { addExamples, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { relativeTime } from '../output/duration.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { Capacity } from '../client/representations.ts';
 
 interface CapacityOptions {
@@ -15,11 +15,11 @@ interface CapacityRow extends Pick<Capacity, 'total' | 'buckets'> {
   readonly of: string;
 }
 
-const COLUMNS: readonly Column<CapacityRow>[] = [
+const COLUMNS: readonly TableColumn<CapacityRow>[] = [
   { title: 'nodes', of: (row) => row.of, colour: 'bold' },
   { title: 'total', of: (row) => row.total, align: 'right' },
   ...(['free', 'reserved', 'deploying', 'active', 'cleaning', 'unavailable'] as const).map(
-    (bucket): Column<CapacityRow> => ({ title: bucket, of: (row) => row.buckets[bucket], align: 'right' }),
+    (bucket): TableColumn<CapacityRow> => ({ title: bucket, of: (row) => row.buckets[bucket], align: 'right' }),
   ),
 ];
 

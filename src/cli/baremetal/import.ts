@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { addExamples, withAction, type Cli } from '../command.ts';
 import { ApiRefusal } from '../client/problem.ts';
 import type { EnrolledNodes } from '../client/representations.ts';
-import { EXIT, Failure, usage } from '../exit-code.ts';
+import { EXIT, CommandFailure, usage } from '../exit-code.ts';
 import { sanitizeLine } from '../output/text-width.ts';
 import type { Session } from '../session.ts';
 import { readLineParts, type LinePart } from './line-source.ts';
@@ -36,14 +36,14 @@ export function nodeImport(cli: Cli): Command {
   });
 }
 
-type Counts = EnrolledNodes;
+type EnrolCounts = EnrolledNodes;
 
-async function importParts(session: Session, parts: readonly LinePart[], timeoutMs: number): Promise<Counts> {
+async function importParts(session: Session, parts: readonly LinePart[], timeoutMs: number): Promise<EnrolCounts> {
   const progress = new ImportProgress(
     session,
     parts.reduce((sum, { lines }) => sum + lines, 0),
   );
-  const sum: { -readonly [K in keyof Counts]: Counts[K] } = {
+  const sum: { -readonly [K in keyof EnrolCounts]: EnrolCounts[K] } = {
     ...{ lines: 0, created: 0, revived: 0, changed: 0, unchanged: 0, warnings: [] },
   };
   try {
@@ -64,14 +64,14 @@ interface ImportCall {
   readonly timeoutMs: number;
 }
 
-async function importPart(session: Session, part: LinePart, { progress, timeoutMs }: ImportCall): Promise<Counts> {
+async function importPart(session: Session, part: LinePart, { progress, timeoutMs }: ImportCall): Promise<EnrolCounts> {
   const signal = session.terminal.interruptSignal();
   const lines = (): AsyncIterable<Uint8Array> => progress.follow(part);
   try {
-    return await session.client.sendLines<Counts>(`${NODES.path}/bulk`, { lines, signal, timeoutMs });
+    return await session.client.sendLines<EnrolCounts>(`${NODES.path}/bulk`, { lines, signal, timeoutMs });
   } catch (error) {
     if (signal.aborted)
-      throw new Failure(
+      throw new CommandFailure(
         EXIT.interrupted,
         'Interrupted. Repeat the import to complete it: what is done is left as it is.',
       );
@@ -116,7 +116,7 @@ class ImportProgress {
   }
 }
 
-function sentenceOf({ lines, created, revived, changed, unchanged }: Counts): string {
+function sentenceOf({ lines, created, revived, changed, unchanged }: EnrolCounts): string {
   const parts = [
     [created, 'created'],
     [revived, 'revived'],

@@ -12,7 +12,7 @@ import {
   showCommand,
   type ResourceSpec,
 } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import type { Manager } from '../client/representations.ts';
 
 const MANAGERS: ResourceSpec<Manager> = {
@@ -44,7 +44,7 @@ function noteOf({ paused, staleSinceMs }: Manager, nowMs: number): string {
   return notes.join('; ');
 }
 
-function facts(one: Manager, nowMs: number): Facts {
+function facts(one: Manager, nowMs: number): LabelledFacts {
   const { draining } = one;
   return [
     ['Name', one.name],

@@ -1,9 +1,9 @@
 // A node as people read it.
 import { relativeTime } from '../output/duration.ts';
 import { gib } from '../output/size.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import { changedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import type { Node } from '../client/representations.ts';
 
 export const NODES: ResourceSpec<Node> = {
@@ -15,7 +15,7 @@ export const NODES: ResourceSpec<Node> = {
   facts: nodeFacts,
 };
 
-function columns(nowMs: number): readonly Column<Node>[] {
+function columns(nowMs: number): readonly TableColumn<Node>[] {
   return [
     { title: 'node', of: (node) => node.id, colour: 'bold' },
     { title: 'site', of: (node) => node.site },
@@ -46,7 +46,7 @@ function noteOf({ maintenance, fault, absent, warnings = [] }: Node): string {
   return notes.join('; ');
 }
 
-function nodeFacts(node: Node, nowMs: number): Facts {
+function nodeFacts(node: Node, nowMs: number): LabelledFacts {
   const { id, name, maintenance, fault, manager, managerEpoch } = node;
   return [
     ['Node', id],
@@ -79,7 +79,7 @@ function nodeFacts(node: Node, nowMs: number): Facts {
     ['Physical networks', listText(node.physicalNetworks)],
     ['Owner', node.owner],
     ['Lessee', node.lessee],
-    ...(node.warnings ?? []).map((warning): Facts[number] => ['Warning', warning]),
+    ...(node.warnings ?? []).map((warning): LabelledFacts[number] => ['Warning', warning]),
     ...changedFacts(node, nowMs),
   ];
 }

@@ -16,7 +16,7 @@ import {
   showCommand,
   type ResourceSpec,
 } from '../resource-commands.ts';
-import type { Facts, Session } from '../session.ts';
+import type { LabelledFacts, Session } from '../session.ts';
 
 const RESERVATIONS: ResourceSpec<Reservation> = {
   command: 'baremetal reservations',
@@ -36,7 +36,7 @@ const RESERVATIONS: ResourceSpec<Reservation> = {
   facts,
 };
 
-function facts(one: Reservation, nowMs: number): Facts {
+function facts(one: Reservation, nowMs: number): LabelledFacts {
   const { node, nodeEpoch } = one;
   return [
     ['Instance', one.instance],
@@ -50,7 +50,7 @@ function facts(one: Reservation, nowMs: number): Facts {
     ['Asked for', relativeTime(one.createdAtMs, nowMs)],
     ['Operation', one.operation],
     ['Reason', one.reason?.message],
-    ...whyNot(one).map((sentence, nth): Facts[number] => [nth === 0 ? 'Nodes left' : '', sentence]),
+    ...whyNot(one).map((sentence, nth): LabelledFacts[number] => [nth === 0 ? 'Nodes left' : '', sentence]),
     ['Request', JSON.stringify(one.request)],
     ...changedFacts(one, nowMs),
   ];

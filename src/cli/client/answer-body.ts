@@ -1,11 +1,11 @@
 // The body of an answer. What answers at the given address need not be a Muster server, so the body is read up to a limit and accepted only
 // as JSON of the expected form; nothing of it gets into an error message.
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 
 /** A page has at most 1,000 documents of at most 64 KiB; no answer of a server is longer. */
 const BODY_BYTES_MAX = 96 * 1024 * 1024;
 
-/** The whole text. Rejects with a `Failure` when it is too long, and with what broke when it does not come to its end. */
+/** The whole text. Rejects with a `CommandFailure` when it is too long, and with what broke when it does not come to its end. */
 export async function readText(response: Response, server: string): Promise<string> {
   const decoder = new TextDecoder();
   let [text, bytes] = ['', 0];
@@ -40,6 +40,9 @@ export function jsonIn(text: string): unknown {
   }
 }
 
-export function notMusterFailure(server: string, what: string): Failure {
-  return new Failure(EXIT.unreachable, `${server} answered with ${what}. Is that the address of a Muster server?`);
+export function notMusterFailure(server: string, what: string): CommandFailure {
+  return new CommandFailure(
+    EXIT.unreachable,
+    `${server} answered with ${what}. Is that the address of a Muster server?`,
+  );
 }

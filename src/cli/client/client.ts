@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffMs } from '../../api/index.ts';
 import { isListOfObjects, notMusterFailure, parseObject, readText } from './answer-body.ts';
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 import { problemIn, ApiRefusal, describeError, unreachableFailure } from './problem.ts';
 
 export interface ClientOptions {
@@ -46,7 +46,7 @@ interface RawAnswer {
   readonly text: string;
 }
 
-export interface Page<T> {
+export interface ListPage<T> {
   readonly items: readonly T[];
   readonly next?: string;
   readonly revision?: number;
@@ -104,15 +104,15 @@ export class Client {
   /** The same page by page; the next page is fetched while one is consumed. */
   async *pages<T>(path: string, query: Query = {}, limit = Infinity): AsyncGenerator<readonly T[], void> {
     let left = limit;
-    const fetchPage = (after?: string): Promise<Page<T>> => {
-      const page = this.get<Page<T>>(path, { ...query, after, limit: Math.min(PAGE_LIMIT, left) });
+    const fetchPage = (after?: string): Promise<ListPage<T>> => {
+      const page = this.get<ListPage<T>>(path, { ...query, after, limit: Math.min(PAGE_LIMIT, left) });
       // A consumer that stops early never awaits it.
       page.catch(() => undefined);
       return page;
     };
     let before: string | undefined;
-    for (let page: Promise<Page<T>> | undefined = fetchPage(); page !== undefined;) {
-      const { items, next }: Page<T> = await page;
+    for (let page: Promise<ListPage<T>> | undefined = fetchPage(); page !== undefined;) {
+      const { items, next }: ListPage<T> = await page;
       if (!isListOfObjects(items)) throw notMusterFailure(this.server, 'a page that holds no list');
       left -= items.length;
       const hasTimeForRetry: boolean = next !== undefined && left > 0;
@@ -172,11 +172,11 @@ export class Client {
   }
 
   #unreachable(error: unknown, method: Method): unknown {
-    if (error instanceof Failure) return error;
+    if (error instanceof CommandFailure) return error;
     if (error instanceof Error && error.name === 'TimeoutError') {
       const done = method === 'GET' ? '' : ' It may have been carried out all the same: look before you repeat it.';
       const message = `The server at ${this.server} did not answer within ${this.#options.timeoutMs / 1000} s. Give it longer with --request-timeout.${done}`;
-      return new Failure(EXIT.unreachable, message, { cause: error });
+      return new CommandFailure(EXIT.unreachable, message, { cause: error });
     }
     return unreachableFailure(this.server, error);
   }

@@ -1,6 +1,6 @@
 // Refusals of the API as text. The sentences are the server's own.
 import { isListOfObjects, jsonIn } from './answer-body.ts';
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 import { sanitizeLine } from '../output/text-width.ts';
 
 interface FieldProblem {
@@ -36,7 +36,7 @@ function asText(value: unknown): string {
 }
 
 /** The server refused the request. */
-export class ApiRefusal extends Failure {
+export class ApiRefusal extends CommandFailure {
   readonly status: number;
   readonly body: ProblemBody;
 
@@ -77,15 +77,17 @@ function fieldLine({ field, message }: FieldProblem): string {
   return `  ${field === '' ? 'it' : field} ${message}`;
 }
 
-export function unreachableFailure(server: string, error: unknown): Failure {
+export function unreachableFailure(server: string, error: unknown): CommandFailure {
   const untrusted = UNTRUSTED[codeOf(error) ?? ''];
   if (untrusted !== undefined) {
     const message = `The server at ${server} cannot be trusted: ${untrusted}. Nothing was sent to it.`;
-    return new Failure(EXIT.unreachable, message, { cause: error });
+    return new CommandFailure(EXIT.unreachable, message, { cause: error });
   }
   const why = describeError(error);
   const start = 'Start one with "muster demo" or "muster serve", or name it with --server or MUSTER_SERVER.';
-  return new Failure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, { cause: error });
+  return new CommandFailure(EXIT.unreachable, `No Muster server answers at ${server}: ${why}. ${start}`, {
+    cause: error,
+  });
 }
 
 const PLAIN_WORDS: Readonly<Record<string, string>> = {

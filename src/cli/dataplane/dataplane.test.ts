@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NodeTools, SwitchComparison, TracedLine } from '../command.ts';
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 import { NO_NODE, runWords } from '../output/terminal-fixture.ts';
 
 const OWNER = { kind: 'peer', id: 'c2' };
@@ -24,12 +24,12 @@ const LINES: readonly TracedLine[] = [
   { text: '10. priority 1', tableName: 'ingress' },
 ];
 
-function node(compared: SwitchComparison | Failure, calls: object[] = []): NodeTools {
+function node(compared: SwitchComparison | CommandFailure, calls: object[] = []): NodeTools {
   return {
     ...NO_NODE,
     compareSwitch: (options) => {
       calls.push(options);
-      return compared instanceof Failure ? Promise.reject(compared) : Promise.resolve(compared);
+      return compared instanceof CommandFailure ? Promise.reject(compared) : Promise.resolve(compared);
     },
     tracePacket: (options) => {
       calls.push(options);
@@ -111,7 +111,7 @@ The switch of c1 is not as it should be: 5 differences, 77 flows wanted.
   });
 
   test('what-cannot-be-read-is-a-sentence-and-a-code-of-its-own', async () => {
-    const failed = node(new Failure(EXIT.unreachable, 'There is no view yet.'));
+    const failed = node(new CommandFailure(EXIT.unreachable, 'There is no view yet.'));
     expect(await runWords(DIFF, { node: failed })).toEqual({ code: 3, out: '', err: 'There is no view yet.\n' });
     expect(await runWords(['dataplane', 'diff'])).toMatchObject({ code: 2 });
   });

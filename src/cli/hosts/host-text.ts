@@ -2,7 +2,7 @@
 import { resourcesText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
 import { changedFacts, listText } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import { gib } from '../output/size.ts';
 import type { AgentCertificate, Host } from '../client/representations.ts';
 
@@ -14,7 +14,7 @@ export function hostPath(name: string): string {
   return `${HOSTS_PATH}/${encodeURIComponent(name)}`;
 }
 
-export function hostFacts(host: Host, nowMs: number): Facts {
+export function hostFacts(host: Host, nowMs: number): LabelledFacts {
   const { capacity, connection, disabled, forcedDown } = host;
   const { ratios } = capacity;
   const formatCommand = (one: AuditedCommand | undefined): string | undefined =>
@@ -25,12 +25,12 @@ export function hostFacts(host: Host, nowMs: number): Facts {
     ['Zone', host.zone],
     ['State', host.state],
     ['Connection', `${connection.state}, since ${relativeTime(connection.sinceMs, nowMs)}`],
-    ...(host.degraded ?? []).map(({ sentence, sinceMs }): Facts[number] => [
+    ...(host.degraded ?? []).map(({ sentence, sinceMs }): LabelledFacts[number] => [
       'Degraded',
       `${sentence} (since ${relativeTime(sinceMs, nowMs)})`,
     ]),
     ['Strays', straysText(host)],
-    ...(host.unready ?? []).map(({ service, because, operation }): Facts[number] => [
+    ...(host.unready ?? []).map(({ service, because, operation }): LabelledFacts[number] => [
       'Not ready',
       `${service}: ${because} (${operation} waits)`,
     ]),

@@ -12,9 +12,9 @@ import { showPages } from '../output/list-output.ts';
 import { sentenceOf } from '../operations/progress.ts';
 import { ApiRefusal } from '../client/problem.ts';
 import { forEachName, isFiltered, noneMatch } from '../resource-commands.ts';
-import type { Facts, Session } from '../session.ts';
+import type { LabelledFacts, Session } from '../session.ts';
 import { gib } from '../output/size.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { AgentCertificate, Host, Item } from '../client/representations.ts';
 
 export function hostsCommand(cli: Cli): Command {
@@ -36,7 +36,7 @@ export function hostsCommand(cli: Cli): Command {
   );
 }
 
-const COLUMNS: readonly Column<Host>[] = [
+const COLUMNS: readonly TableColumn<Host>[] = [
   { title: 'name', of: (host) => host.name, colour: 'bold' },
   { title: 'site', of: (host) => host.site },
   { title: 'zone', of: (host) => host.zone },
@@ -63,7 +63,7 @@ function noteOf(host: Host): string {
   return notes.join('; ');
 }
 
-interface ListOptions {
+interface HostListOptions {
   readonly site?: string;
   readonly state?: string;
   readonly connection?: string;
@@ -101,7 +101,7 @@ function listHosts(cli: Cli): Command {
     ['the silent ones of a site', 'muster hosts list --site central --connection down'],
     ['names only, for a script', "muster hosts list --output json | jq -r '.[].name'"],
   );
-  return withAction<ListOptions>(cli, command, async (session, { options }) => {
+  return withAction<HostListOptions>(cli, command, async (session, { options }) => {
     const { agentVersion: serviceVersion, site, state, connection, zone, trait, sort } = options;
     const { transportZone, quarantined, degraded, all } = options;
     const own = { transportZone, quarantined, degraded, serviceVersion, all, sort };
@@ -135,7 +135,7 @@ function showHost(cli: Cli): Command {
 }
 
 /** Until when the certificate of its agent is good. A server of the version before does not know. Programs ask for it themselves. */
-async function certificateFacts(session: Session, { id }: Host): Promise<Facts> {
+async function certificateFacts(session: Session, { id }: Host): Promise<LabelledFacts> {
   if (session.output !== 'table') return [];
   try {
     const shown = await session.client.get<AgentCertificate>(`${hostPath(id)}/agent-certificate`);
@@ -147,7 +147,7 @@ async function certificateFacts(session: Session, { id }: Host): Promise<Facts> 
 }
 
 /** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */
-async function openItemFacts({ client, output }: Session, { id }: Host): Promise<Facts> {
+async function openItemFacts({ client, output }: Session, { id }: Host): Promise<LabelledFacts> {
   if (output !== 'table') return [];
   const items = await client.list<Item>('/api/v1/operation-items', { target: `host/${id}` });
   return items.map((item) => ['Under way', `${item.operation} ${item.state}: ${sentenceOf(item) ?? item.step}`]);

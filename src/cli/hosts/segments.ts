@@ -2,10 +2,10 @@
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { hostPath } from './host-text.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { HostSegment } from '../client/representations.ts';
 
-const COLUMNS: readonly Column<HostSegment>[] = [
+const COLUMNS: readonly TableColumn<HostSegment>[] = [
   { title: 'segment', of: (one) => one.segment, colour: 'bold' },
   { title: 'network', of: (one) => one.network },
   { title: 'over', of: (one) => one.physicalNetwork ?? 'nothing: every host reaches it' },

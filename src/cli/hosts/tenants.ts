@@ -3,12 +3,12 @@ import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { hostPath } from './host-text.ts';
 import { wholeNumber } from '../input/input-file.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { HostTenants } from '../client/representations.ts';
 
 type Tenant = HostTenants['tenants'][number];
 
-const COLUMNS: readonly Column<Tenant>[] = [
+const COLUMNS: readonly TableColumn<Tenant>[] = [
   { title: 'kind', of: (tenant) => tenant.kind },
   { title: 'name', of: (tenant) => tenant.id, colour: 'bold' },
   { title: 'an evacuation would', of: evacuationText },

@@ -2,7 +2,7 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { dirname } from 'node:path';
-import { usage, type Failure } from '../exit-code.ts';
+import { usage, type CommandFailure } from '../exit-code.ts';
 import type { YamlProblem } from './plain-yaml.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { truncate, sanitizeLine } from '../output/text-width.ts';
@@ -35,7 +35,7 @@ interface UnreadableInput extends YamlProblem {
 }
 
 /** Names the line and shows it, which is faster to find than by counting. */
-function inputFailure({ source, text, kind, at: { line, col }, problem }: UnreadableInput): Failure {
+function inputFailure({ source, text, kind, at: { line, col }, problem }: UnreadableInput): CommandFailure {
   const what = kind === 'syntax' ? 'is neither YAML nor JSON' : 'cannot be used';
   const said = `${source} ${what} at line ${line}, column ${col}: ${problem}.`;
   const shown = text.split('\n')[line - 1]?.trimEnd() ?? '';

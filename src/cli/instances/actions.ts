@@ -60,7 +60,7 @@ function withForce(command: Command): Command {
   return command.option('--force', 'also where this cuts off what runs on the instance, such as a worker of a cluster');
 }
 
-interface Action {
+interface InstanceCommand {
   readonly verb: string;
   readonly about: string;
   /** What is done to one: `is being shelved`. */
@@ -69,7 +69,7 @@ interface Action {
   readonly force?: true;
 }
 
-function actionCommandOf(cli: Cli, { verb, about, doing, example, force }: Action): Command {
+function actionCommandOf(cli: Cli, { verb, about, doing, example, force }: InstanceCommand): Command {
   const command = force === true ? withForce(actionCommand(verb, about)) : actionCommand(verb, about);
   addExamples(command, [example, `muster instances ${verb} ${INSTANCES.sample} --wait`]);
   return withAction<ActionOptions>(cli, command, (session, { args, options }) =>

@@ -15,7 +15,7 @@ import {
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { diskGiB, gib, memoryMiB, sizesOf, type SizeOptions } from '../output/size.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import type { Flavor } from '../client/representations.ts';
 
 const FLAVORS: ResourceSpec<Flavor> = {
@@ -46,7 +46,7 @@ const FLAVORS: ResourceSpec<Flavor> = {
   ],
 };
 
-function bareMetalFacts({ bareMetal }: Flavor): Facts {
+function bareMetalFacts({ bareMetal }: Flavor): LabelledFacts {
   if (bareMetal === undefined) return [];
   const { ephemeralGiB, swapMiB, rxtxFactor, extraSpecs = {} } = bareMetal;
   return [

@@ -1,7 +1,7 @@
 // muster gates: how far an upgrade of the hosts has come, and which side creates and binds ports until it is complete.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import type { Gates } from '../client/representations.ts';
 
 type Gate = Gates['create'];
@@ -21,7 +21,7 @@ export function gatesCommand(cli: Cli): Command {
   });
 }
 
-export function gateFacts({ minimumVersion, create, bind, credentials, path }: Gates): Facts {
+export function gateFacts({ minimumVersion, create, bind, credentials, path }: Gates): LabelledFacts {
   return [
     ['Lowest version', minimumVersion === 0 ? '0: no host has reported its version yet' : String(minimumVersion)],
     ['Early create', gateText(create)],

@@ -5,8 +5,8 @@ import { relativeTime } from '../output/duration.ts';
 import type { Paint } from '../output/paint.ts';
 import { addressesText, bindingText } from '../network/port-text.ts';
 import { changedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
-import { renderTable, type Column } from '../output/table.ts';
+import type { LabelledFacts } from '../session.ts';
+import { renderTable, type TableColumn } from '../output/table.ts';
 import type { Instance, Placement, Port } from '../client/representations.ts';
 
 type Attempt = Instance['attempts'][number];
@@ -33,7 +33,7 @@ export const INSTANCES: ResourceSpec<Instance> = {
   facts: instanceFacts,
 };
 
-function instanceFacts(one: Instance, nowMs: number): Facts {
+function instanceFacts(one: Instance, nowMs: number): LabelledFacts {
   const { place, path, fault } = one;
   return [
     ['Name', one.name],
@@ -63,7 +63,7 @@ function instanceFacts(one: Instance, nowMs: number): Facts {
 }
 
 /** Whoever acts on the node acts on the instance. */
-function nodeFacts({ nodeStatus }: Instance): Facts {
+function nodeFacts({ nodeStatus }: Instance): LabelledFacts {
   if (nodeStatus === undefined) return [];
   const { state, power, epoch, manager } = nodeStatus;
   return [
@@ -120,7 +120,7 @@ function portOwner(side: string): string {
   return side === 'conductor' ? 'control plane' : 'host';
 }
 
-const NIC_COLUMNS: readonly Column<Port>[] = [
+const NIC_COLUMNS: readonly TableColumn<Port>[] = [
   { title: 'nic', of: (port) => port.nic, align: 'right' },
   { title: 'network', of: (port) => port.network },
   { title: 'addresses', of: addressesText },
@@ -131,7 +131,7 @@ const NIC_COLUMNS: readonly Column<Port>[] = [
   { title: 'port', of: (port) => port.id },
 ];
 
-function attemptColumns(nowMs: number, of?: number): readonly Column<Attempt>[] {
+function attemptColumns(nowMs: number, of?: number): readonly TableColumn<Attempt>[] {
   return [
     { title: 'try', of: (attempt) => (of === undefined ? attempt.nth : `${attempt.nth} of ${of}`) },
     { title: 'host', of: triedPlaceText },
@@ -158,7 +158,7 @@ function faultText({ fault, text, excludes, excludedPool }: Attempt): string | u
   return `${said}${/[.!?]$/.test(said) ? '' : '.'} Not tried again: ${ruledOut}.`;
 }
 
-const STAGE_COLUMNS: readonly Column<ReportStage>[] = [
+const STAGE_COLUMNS: readonly TableColumn<ReportStage>[] = [
   { title: 'filter', of: (stage) => stage.filter },
   { title: 'before', of: (stage) => stage.before, align: 'right' },
   { title: 'after', of: (stage) => stage.after, align: 'right' },
@@ -173,7 +173,7 @@ export function reportText(report: Report, paint: Paint): string {
 
 type NodeStage = NonNullable<NonNullable<Instance['fault']>['nodes']>[number];
 
-const NODE_STAGE_COLUMNS: readonly Column<NodeStage>[] = [
+const NODE_STAGE_COLUMNS: readonly TableColumn<NodeStage>[] = [
   { title: 'stage', of: ({ stage }) => stage },
   { title: 'nodes left', of: ({ left }) => left, align: 'right' },
 ];

@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { instanceActions } from './actions.ts';
-import { requestBody, withRequest, type RequestOptions } from './request.ts';
+import { requestBody, withRequest, type InstanceRequestOptions } from './request.ts';
 import { INSTANCES, instanceTables, nodeStagesText, placeText, reportText } from './instance-text.ts';
 import { showEnd, reportStarted, watchOperation, withWait, type WaitOptions } from '../operations/wait.ts';
 import { addressesText } from '../network/port-text.ts';
 import { listCommand, resourcePath } from '../resource-commands.ts';
 import type { Session } from '../session.ts';
-import { renderTable, type Column } from '../output/table.ts';
+import { renderTable, type TableColumn } from '../output/table.ts';
 import type { CreatedInstances, Instance, Placement } from '../client/representations.ts';
 
 export function instancesCommand(cli: Cli): Command {
@@ -75,7 +75,7 @@ function createInstances(cli: Cli): Command {
     ['a port of your own', 'muster instances create vpn --flavor small --nic port=port-01jd8x2k9v7q3f5w2m1a'],
     ['apart from each other', 'muster instances create etcd --flavor small --count 3 --group etcd'],
   );
-  return withAction<RequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
+  return withAction<InstanceRequestOptions & WaitOptions>(cli, command, async (session, { args: [name], options }) => {
     const created = await session.client.write<CreatedInstances>('POST', INSTANCES.path, {
       body: requestBody(name, options),
     });
@@ -114,7 +114,7 @@ interface BuiltInstance {
   readonly instance?: Instance;
 }
 
-const BUILT_COLUMNS: readonly Column<BuiltInstance>[] = [
+const BUILT_COLUMNS: readonly TableColumn<BuiltInstance>[] = [
   { title: 'name', of: ({ name }) => name, colour: 'bold' },
   { title: 'state', of: ({ instance }) => instance?.state ?? 'gone', colour: 'state' },
   { title: 'host', of: ({ instance }) => instance && placeText(instance) },
@@ -134,7 +134,7 @@ function findInstances({ client }: Session, names: readonly string[]): Promise<B
 
 type Place = NonNullable<Placement['places']>[number];
 
-const PLACE_COLUMNS: readonly Column<Place>[] = [
+const PLACE_COLUMNS: readonly TableColumn<Place>[] = [
   { title: 'name', of: (place) => place.name, colour: 'bold' },
   { title: 'host', of: (place) => place.host ?? `a node, by ${place.manager}` },
   { title: 'pools', of: (place) => place.pools.join(', ') },
@@ -147,7 +147,7 @@ function previewInstances(cli: Cli): Command {
       .argument('[name]', 'what they would be called'),
   );
   addExamples(command, ['would ten fit', 'muster instances preview --flavor large --network lan --count 10']);
-  return withAction<RequestOptions>(cli, command, async (session, { args: [name], options }) => {
+  return withAction<InstanceRequestOptions>(cli, command, async (session, { args: [name], options }) => {
     const body = requestBody(name, options);
     const preview = await session.client.write<Placement>('POST', `${INSTANCES.path}/preview`, { body });
     const { count, placed, places, report, nodes } = preview;

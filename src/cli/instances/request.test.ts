@@ -1,11 +1,11 @@
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { parseNic, requestBody, withRequest, type RequestOptions } from './request.ts';
+import { parseNic, requestBody, withRequest, type InstanceRequestOptions } from './request.ts';
 
 async function bodyOf(...words: string[]): Promise<object> {
   const command = withRequest(new Command('create').argument('[name]').exitOverride()).action(() => undefined);
   await command.parseAsync(['--flavor', 'small', ...words], { from: 'user' });
-  return requestBody(command.args[0], command.opts<RequestOptions>());
+  return requestBody(command.args[0], command.opts<InstanceRequestOptions>());
 }
 
 test.each([

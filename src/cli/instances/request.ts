@@ -6,7 +6,7 @@ import { ipAddress, wholeNumber, parseWords } from '../input/input-file.ts';
 import { namedValues } from '../input/pairs.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 
-export interface RequestOptions {
+export interface InstanceRequestOptions {
   readonly flavor: string;
   readonly nics?: readonly Nic[];
   readonly count?: number;
@@ -98,7 +98,7 @@ export function withRequest(command: Command): Command {
     .option('--reason <text>', 'why, for the history');
 }
 
-export function requestBody(name: string | undefined, options: RequestOptions): object {
+export function requestBody(name: string | undefined, options: InstanceRequestOptions): object {
   const { flavor, count, minCount, image, project, site, zone, group, host, attempts, reason, nics } = options;
   return omitUndefined({
     name,

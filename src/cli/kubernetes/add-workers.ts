@@ -1,14 +1,14 @@
 // muster workers add: instances are built and join a cluster.
 import { Command } from 'commander';
 import { addExamples, withAction, type Cli } from '../command.ts';
-import { requestBody, withNics, type RequestOptions } from '../instances/request.ts';
+import { requestBody, withNics, type InstanceRequestOptions } from '../instances/request.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import { parseWords, wholeNumber } from '../input/input-file.ts';
 import { withWait, type WaitOptions } from '../operations/wait.ts';
 import { parseDuration } from '../output/duration.ts';
 import { startWork } from './start-work.ts';
 
-interface AddOptions extends Omit<RequestOptions, 'deadline'>, WaitOptions {
+interface AddOptions extends Omit<InstanceRequestOptions, 'deadline'>, WaitOptions {
   readonly name?: string;
   readonly joinDeadline?: number;
 }

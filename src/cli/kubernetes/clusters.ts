@@ -13,7 +13,7 @@ import {
   showCommand,
   type ResourceSpec,
 } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
+import type { LabelledFacts } from '../session.ts';
 import { setCluster } from './set-cluster.ts';
 
 const CLUSTERS: ResourceSpec<Cluster> = {
@@ -33,7 +33,7 @@ const CLUSTERS: ResourceSpec<Cluster> = {
   facts,
 };
 
-function facts(one: Cluster, nowMs: number): Facts {
+function facts(one: Cluster, nowMs: number): LabelledFacts {
   const { deadlineMs, evictBare, keepEmptyDir } = one.drainPolicy;
   return [
     ['Name', one.name],

@@ -11,8 +11,8 @@ import { addWorkers } from './add-workers.ts';
 import { clusterOf } from './cluster-of-workers.ts';
 import { showMachineLog } from './machine-log.ts';
 import { startWork } from './start-work.ts';
-import type { Column } from '../output/table.ts';
-import type { Facts } from '../session.ts';
+import type { TableColumn } from '../output/table.ts';
+import type { LabelledFacts } from '../session.ts';
 
 const WORKERS: ResourceSpec<Worker> = {
   command: 'workers',
@@ -31,7 +31,7 @@ const WORKERS: ResourceSpec<Worker> = {
   facts,
 };
 
-function facts(one: Worker, nowMs: number): Facts {
+function facts(one: Worker, nowMs: number): LabelledFacts {
   const { cordon, work } = one;
   return [
     ['Name', one.id],
@@ -192,7 +192,7 @@ const FATES: Readonly<Record<WorkerPreview['pods'][number]['fate'], string>> = {
   never: 'BLOCKS the drain',
 };
 
-const PREVIEW_COLUMNS: readonly Column<PreviewRow>[] = [
+const PREVIEW_COLUMNS: readonly TableColumn<PreviewRow>[] = [
   { title: 'worker', of: ({ preview }) => preview.worker, colour: 'bold' },
   { title: 'pod', of: ({ pod }) => (pod === undefined ? '(none)' : `${pod.namespace}/${pod.pod}`) },
   { title: 'what becomes of it', of: ({ pod }) => pod && FATES[pod.fate] },

@@ -2,12 +2,12 @@
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { resourcePath, type ResourceSpec } from '../resource-commands.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { NetworkStock } from '../client/representations.ts';
 
 type PoolStock = NetworkStock['stock'][number];
 
-const STOCK_COLUMNS: readonly Column<PoolStock>[] = [
+const STOCK_COLUMNS: readonly TableColumn<PoolStock>[] = [
   { title: 'segment', of: (one) => one.segment, colour: 'bold' },
   { title: 'version', of: (one) => `IPv${one.version}` },
   { title: 'total', of: (one) => one.total, align: 'right' },

@@ -12,7 +12,7 @@ import {
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { memoryMiB } from '../output/size.ts';
-import type { Column } from '../output/table.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { Quota } from '../client/representations.ts';
 
 const QUOTA_RESOURCES = ['instances', 'vcpus', 'memoryMiB', 'ports'] as const;
@@ -39,7 +39,7 @@ const QUOTAS: ResourceSpec<Quota> = {
   sample: 'shop',
   columns: () => [
     { title: 'project', of: (quota) => quota.project, colour: 'bold' },
-    ...QUOTA_RESOURCES.map((what): Column<Quota> => ({
+    ...QUOTA_RESOURCES.map((what): TableColumn<Quota> => ({
       title: TITLES[what],
       of: (quota) => limitText(quota, what),
       align: 'right',

@@ -6,8 +6,8 @@ import { EXIT, NothingSaid } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
-import type { Facts } from '../session.ts';
-import type { Column } from '../output/table.ts';
+import type { LabelledFacts } from '../session.ts';
+import type { TableColumn } from '../output/table.ts';
 import type { MovedService, RebalancedServices, Service, ServiceReasons } from '../client/representations.ts';
 
 const SERVICES: ResourceSpec<Service> = {
@@ -34,7 +34,7 @@ function noteOf({ designated, handover }: Service): string | undefined {
   return designated.degraded === true ? 'degraded: its host is leaving, and no other can take it' : undefined;
 }
 
-function facts(one: Service, nowMs: number): Facts {
+function facts(one: Service, nowMs: number): LabelledFacts {
   const { designated, standby, handover, cameFrom } = one;
   return [
     ['Service', one.id],
@@ -180,7 +180,7 @@ function moveService(cli: Cli): Command {
 
 type Move = RebalancedServices['moves'][number];
 
-const MOVES: readonly Column<Move>[] = [
+const MOVES: readonly TableColumn<Move>[] = [
   { title: 'service', of: (move) => move.service, colour: 'bold' },
   { title: 'from', of: (move) => move.from },
   { title: 'to', of: (move) => move.to },

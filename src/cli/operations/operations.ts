@@ -6,8 +6,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { countsText, isFinished, sentenceOf } from './progress.ts';
 import { reportStarted, timeoutOption, waitForEnd, withWait, type WaitOptions } from './wait.ts';
-import type { Facts, Session } from '../session.ts';
-import { renderTable, type Column } from '../output/table.ts';
+import type { LabelledFacts, Session } from '../session.ts';
+import { renderTable, type TableColumn } from '../output/table.ts';
 import type { Item, Operation } from '../client/representations.ts';
 
 const OPERATIONS = '/api/v1/operations';
@@ -25,7 +25,7 @@ export function operationsCommand(cli: Cli): Command {
   ).alias('ops');
 }
 
-function columns(nowMs: number): readonly Column<Operation>[] {
+function columns(nowMs: number): readonly TableColumn<Operation>[] {
   return [
     { title: 'id', of: (one) => one.id, colour: 'bold' },
     { title: 'what', of: (one) => one.title },
@@ -36,7 +36,7 @@ function columns(nowMs: number): readonly Column<Operation>[] {
   ];
 }
 
-interface ListOptions {
+interface OperationListOptions {
   readonly state?: string;
   readonly kind?: string;
   readonly limit: number;
@@ -54,14 +54,14 @@ function listOperations(cli: Cli): Command {
     ['the latest', 'muster operations list'],
     ['what is under way', 'muster operations list --state running'],
   );
-  return withAction<ListOptions>(cli, command, async (session, { options: { state, kind, limit } }) => {
+  return withAction<OperationListOptions>(cli, command, async (session, { options: { state, kind, limit } }) => {
     const found = await session.client.list<Operation>(OPERATIONS, { state, kind, sort: '-createdAtMs' }, limit);
     await session.writeList(found, columns(session.nowMs()), 'No operations.');
     return undefined;
   });
 }
 
-function facts(operation: Operation, nowMs: number): Facts {
+function facts(operation: Operation, nowMs: number): LabelledFacts {
   const { finishedAtMs, createdAtMs } = operation;
   const ended =
     finishedAtMs === undefined
@@ -81,7 +81,7 @@ function facts(operation: Operation, nowMs: number): Facts {
   ];
 }
 
-function itemColumns(nowMs: number): readonly Column<Item>[] {
+function itemColumns(nowMs: number): readonly TableColumn<Item>[] {
   return [
     { title: 'target', of: ({ target }) => `${target.kind}/${target.id}`, colour: 'bold' },
     { title: 'state', of: (item) => item.state, colour: 'state' },
@@ -102,15 +102,19 @@ function showOperation(cli: Cli): Command {
     ['one operation', 'muster operations show op-01jd8x2k9v7q3f5w2m1a'],
     ['what failed', 'muster operations show op-01jd8x2k9v7q3f5w2m1a --state failed'],
   );
-  return withAction<ListOptions>(cli, command, async (session, { args: [id = ''], options: { state, limit } }) => {
-    const operation = await session.client.get<Operation>(operationPath(id));
-    const items = await session.client.list<Item>(`${operationPath(id)}/items`, { state }, limit);
-    await session.writeOne({ ...operation, items }, facts(operation, session.nowMs()));
-    if (session.output === 'table' && items.length > 0) {
-      session.terminal.out(`\n${renderTable(items, itemColumns(session.nowMs()), session.paint)}`);
-    }
-    return undefined;
-  });
+  return withAction<OperationListOptions>(
+    cli,
+    command,
+    async (session, { args: [id = ''], options: { state, limit } }) => {
+      const operation = await session.client.get<Operation>(operationPath(id));
+      const items = await session.client.list<Item>(`${operationPath(id)}/items`, { state }, limit);
+      await session.writeOne({ ...operation, items }, facts(operation, session.nowMs()));
+      if (session.output === 'table' && items.length > 0) {
+        session.terminal.out(`\n${renderTable(items, itemColumns(session.nowMs()), session.paint)}`);
+      }
+      return undefined;
+    },
+  );
 }
 
 function waitForOperation(cli: Cli): Command {

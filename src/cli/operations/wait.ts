@@ -1,7 +1,7 @@
 // Waits for an operation to end. It only reads: after Ctrl-C the operation continues, and a note says how to show it again.
 import { Option, type Command } from 'commander';
 import { parseTimeout } from '../output/duration.ts';
-import { EXIT, Failure, usage, type ExitCode } from '../exit-code.ts';
+import { EXIT, CommandFailure, usage, type ExitCode } from '../exit-code.ts';
 import { pollUntilDone, waitSignals, type WaitSignals } from '../output/poll-display.ts';
 import {
   countsText,
@@ -129,8 +129,11 @@ async function pollOperation(session: Session, id: string, patience: WaitSignals
   };
   const watched = await pollUntilDone(session, followed, patience);
   if (isFinished(watched.operation)) return watched;
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, followed.continues);
-  throw new Failure(EXIT.timeout, `The operation ${id} is still ${watched.operation.state} and continues. ${again}`);
+  if (patience.interrupted.aborted) throw new CommandFailure(EXIT.interrupted, followed.continues);
+  throw new CommandFailure(
+    EXIT.timeout,
+    `The operation ${id} is still ${watched.operation.state} and continues. ${again}`,
+  );
 }
 
 async function fetchProgress({ client }: Session, id: string): Promise<OperationProgress> {

@@ -2,10 +2,10 @@
 // them. What is written is one table, one JSON array or one YAML sequence, however many pages it came in.
 import type { Session } from '../session.ts';
 import { ProgressNote } from './progress-note.ts';
-import { TableWriter, type Column } from './table.ts';
+import { TableWriter, type TableColumn } from './table.ts';
 
 export interface ListLayout<R> {
-  readonly columns: readonly Column<R>[];
+  readonly columns: readonly TableColumn<R>[];
   /** Written when there are none. */
   readonly empty: string;
   /** In the plural, for progress: `hosts`. */
@@ -34,7 +34,7 @@ interface RowsWriter<R> {
   end(): void;
 }
 
-function writerFor<R>(session: Session, columns: readonly Column<R>[]): RowsWriter<R> {
+function writerFor<R>(session: Session, columns: readonly TableColumn<R>[]): RowsWriter<R> {
   const write = (text: string): void => session.terminal.out(text);
   switch (session.output) {
     case 'table': {

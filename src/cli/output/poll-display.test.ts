@@ -1,15 +1,15 @@
 // What a wait does while no server answers: it asks again for some seconds, and says at last that the work goes on.
 import { expect, test } from 'vitest';
 import { ApiRefusal } from '../client/problem.ts';
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 import { pollUntilDone, type PollDisplay } from './poll-display.ts';
 import { TestSession } from './session-fixture.ts';
 
-const unreachable = (): Failure => new Failure(EXIT.unreachable, 'No Muster server answers.');
-const noHolder = (): Failure => new ApiRefusal(503, { code: 'no-holder', detail: 'No server holds the lease.' });
+const unreachable = (): CommandFailure => new CommandFailure(EXIT.unreachable, 'No Muster server answers.');
+const noHolder = (): CommandFailure => new ApiRefusal(503, { code: 'no-holder', detail: 'No server holds the lease.' });
 
 /** Each poll takes five seconds of the session's clock. */
-function display(session: TestSession, answers: (string | Failure)[]): PollDisplay<string> {
+function display(session: TestSession, answers: (string | CommandFailure)[]): PollDisplay<string> {
   return {
     continues: 'The operation op-1 continues.',
     poll: () => {

@@ -2,7 +2,7 @@
 // reads: interrupting it does not stop the operation.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiRefusal } from '../client/problem.ts';
-import { EXIT, Failure, type ExitCode } from '../exit-code.ts';
+import { EXIT, CommandFailure, type ExitCode } from '../exit-code.ts';
 import { controlSequence } from './escape.ts';
 import type { Session } from '../session.ts';
 
@@ -71,7 +71,7 @@ async function pollPatiently<T>(
         session.note(`The server does not answer. Asking again for ${UNREACHABLE_MAX_MS / 1000} s.`);
       }
       if (ended.aborted || session.nowMs() - sinceMs >= UNREACHABLE_MAX_MS) {
-        throw new Failure(exitOf(patience), `${error.message}\n${continues}`, { cause: error });
+        throw new CommandFailure(exitOf(patience), `${error.message}\n${continues}`, { cause: error });
       }
       await sleep(waitMs, undefined, { signal: ended }).catch(() => undefined);
     }
@@ -83,9 +83,9 @@ function exitOf({ interrupted, ended }: WaitSignals): ExitCode {
   return ended.aborted ? EXIT.timeout : EXIT.unreachable;
 }
 
-function isAway(error: unknown): error is Failure {
+function isAway(error: unknown): error is CommandFailure {
   if (error instanceof ApiRefusal) return error.status === 503;
-  return error instanceof Failure && error.exitCode === EXIT.unreachable;
+  return error instanceof CommandFailure && error.exitCode === EXIT.unreachable;
 }
 
 /** Draws on standard error, so that standard output holds the result alone. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { painter } from './paint.ts';
-import { renderFacts, renderTable, type Column } from './table.ts';
+import { renderFacts, renderTable, type TableColumn } from './table.ts';
 import { toTerminal } from './escape.ts';
 import { truncate, sanitizeLine, textWidth } from './text-width.ts';
 
@@ -10,7 +10,7 @@ interface Row {
   readonly vcpus?: number;
 }
 
-const COLUMNS: readonly Column<Row>[] = [
+const COLUMNS: readonly TableColumn<Row>[] = [
   { title: 'name', of: (row) => row.name },
   { title: 'state', of: (row) => row.state, colour: 'state' },
   { title: 'vcpus', of: (row) => row.vcpus, align: 'right' },

@@ -2,7 +2,7 @@
 import { stateColour, type Colour, type Paint } from './paint.ts';
 import { sanitizeLine, textWidth } from './text-width.ts';
 
-export interface Column<R> {
+export interface TableColumn<R> {
   readonly title: string;
   readonly of: (row: R) => string | number | undefined;
   /** Words that name a state have the state's colour. */
@@ -12,18 +12,18 @@ export interface Column<R> {
 
 const GAP = '  ';
 
-export function renderTable<R>(rows: readonly R[], columns: readonly Column<R>[], paint: Paint): string {
+export function renderTable<R>(rows: readonly R[], columns: readonly TableColumn<R>[], paint: Paint): string {
   return new TableWriter(columns, paint).render(rows);
 }
 
 /** A table that is written in parts: its head comes with the first, and a column that was wider once stays so. */
 export class TableWriter<R> {
-  readonly #columns: readonly Column<R>[];
+  readonly #columns: readonly TableColumn<R>[];
   readonly #paint: Paint;
   readonly #widths: number[];
   #hasHead = false;
 
-  constructor(columns: readonly Column<R>[], paint: Paint) {
+  constructor(columns: readonly TableColumn<R>[], paint: Paint) {
     this.#columns = columns;
     this.#paint = paint;
     this.#widths = columns.map(({ title }) => textWidth(title));

@@ -6,7 +6,7 @@ import { wholeNumber } from '../input/input-file.ts';
 import { explainRefusal, SCALE_IN_PATH } from './submit.ts';
 import { blockedLines, countText, straysLines } from './scale-in-text.ts';
 import type { Session } from '../session.ts';
-import { renderTable, type Column } from '../output/table.ts';
+import { renderTable, type TableColumn } from '../output/table.ts';
 import type { ScaleInPreview } from '../client/representations.ts';
 
 type Tenant = ScaleInPreview['hosts'][number]['tenants'][number];
@@ -43,7 +43,7 @@ interface Row extends Tenant {
   readonly host: string;
 }
 
-const TENANTS: readonly Column<Row>[] = [
+const TENANTS: readonly TableColumn<Row>[] = [
   { title: 'host', of: ({ host }) => host, colour: 'bold' },
   { title: 'kind', of: ({ kind }) => kind },
   { title: 'name', of: ({ id }) => id },
@@ -90,7 +90,7 @@ function loadsText({ loads: { busiest, hosts } }: ScaleInPreview, paint: Session
   const [first] = busiest;
   if (first === undefined) return '';
   const kinds = Object.keys(first.after);
-  const columns: Column<Load>[] = [
+  const columns: TableColumn<Load>[] = [
     { title: 'takes over', of: ({ host }) => host, colour: 'bold' },
     ...kinds.map((kind) => ({
       title: kind,
@@ -101,7 +101,7 @@ function loadsText({ loads: { busiest, hosts } }: ScaleInPreview, paint: Session
   return `\n${renderTable(busiest, columns, paint)}${more > 0 ? `and ${more} more hosts, with less each\n` : ''}`;
 }
 
-const TOUCHES: readonly Column<Touches & { readonly host: string }>[] = [
+const TOUCHES: readonly TableColumn<Touches & { readonly host: string }>[] = [
   { title: 'on others, of', of: ({ host }) => host, colour: 'bold' },
   { title: 'tunnels go', of: ({ tunnels }) => tunnels, align: 'right' },
   { title: 'flows go', of: ({ flows }) => flows, align: 'right' },

@@ -72,14 +72,14 @@ export function undrainedLines(hosts: readonly HostProgress[]): string[] {
     );
 }
 
-export type Verb = 'start' | 'end' | 'recover';
+export type ScaleInVerb = 'start' | 'end' | 'recover';
 
-const ACCEPTED: Readonly<Record<Verb, string>> = {
+const ACCEPTED: Readonly<Record<ScaleInVerb, string>> = {
   start: 'leaves service',
   end: 'is being removed',
   recover: 'comes back into service',
 };
-const UNCHANGED: Readonly<Record<Verb, string>> = {
+const UNCHANGED: Readonly<Record<ScaleInVerb, string>> = {
   start: 'leaves service already',
   end: 'is removed or being removed already',
   recover: 'is in service or on its way back already',
@@ -88,7 +88,10 @@ const UNCHANGED: Readonly<Record<Verb, string>> = {
 const BLOCKERS_MAX = 10;
 
 /** One line for each host, and one for each thing that is in its way. */
-export function resultLines(verb: Verb, { host, name, result, blockers = [], ...details }: HostResult): string[] {
+export function resultLines(
+  verb: ScaleInVerb,
+  { host, name, result, blockers = [], ...details }: HostResult,
+): string[] {
   const who = sanitizeLine(name === undefined ? host : `${host} (${name})`);
   if (result === 'accepted') return [`${who} ${ACCEPTED[verb]}.`];
   if (result === 'unchanged') return [`${who} ${UNCHANGED[verb]}.`];

@@ -16,12 +16,12 @@ import {
   straysLines,
   undrainedLines,
   type HostProgress,
-  type Verb,
+  type ScaleInVerb,
   type VerbAnswer,
 } from './scale-in-text.ts';
 import { waitForHosts } from './wait.ts';
 import type { Session } from '../session.ts';
-import { renderTable, type Column } from '../output/table.ts';
+import { renderTable, type TableColumn } from '../output/table.ts';
 
 export function scaleInCommand(cli: Cli): Command {
   return commandGroup(
@@ -35,7 +35,7 @@ export function scaleInCommand(cli: Cli): Command {
   );
 }
 
-interface StartOptions extends WaitOptions {
+interface ScaleInStartOptions extends WaitOptions {
   readonly drain: boolean;
   readonly plan?: string;
   readonly deadline?: number;
@@ -61,7 +61,7 @@ function start(cli: Cli): Command {
     ],
     ['move instances by other means', 'muster scale-in start c1 --no-drain --reason "rack 4 moves"'],
   );
-  return withAction<StartOptions>(cli, command, (session, { args, options }) => {
+  return withAction<ScaleInStartOptions>(cli, command, (session, { args, options }) => {
     const { drain, plan, deadline, reason } = options;
     const body = {
       hosts: args,
@@ -74,7 +74,7 @@ function start(cli: Cli): Command {
   });
 }
 
-interface EndOptions extends WaitOptions {
+interface ScaleInEndOptions extends WaitOptions {
   readonly disconnect?: boolean;
   readonly force?: boolean;
   readonly reason?: string;
@@ -94,7 +94,7 @@ function end(cli: Cli): Command {
     ['those that are empty', 'muster scale-in end c1 c3 --disconnect --wait'],
     ['a host that will never come back', 'muster scale-in end c2 --force --reason "burnt"'],
   );
-  return withAction<EndOptions>(cli, command, (session, { args, options }) => {
+  return withAction<ScaleInEndOptions>(cli, command, (session, { args, options }) => {
     const { disconnect = false, force = false, reason } = options;
     if (force && reason === undefined) throw usage('--force needs --reason: it is kept with the removed host.');
     const body = {
@@ -133,7 +133,7 @@ function recover(cli: Cli): Command {
 }
 
 interface VerbRequest {
-  readonly verb: Verb;
+  readonly verb: ScaleInVerb;
   readonly body: { readonly hosts: readonly string[] };
 }
 
@@ -178,7 +178,7 @@ function status(cli: Cli): Command {
   });
 }
 
-const COLUMNS = (nowMs: number): readonly Column<HostProgress>[] => [
+const COLUMNS = (nowMs: number): readonly TableColumn<HostProgress>[] => [
   { title: 'host', of: ({ host }) => host, colour: 'bold' },
   { title: 'state', of: ({ state }) => state, colour: 'state' },
   { title: 'connection', of: ({ connection }) => connection, colour: 'state' },

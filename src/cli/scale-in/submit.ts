@@ -1,5 +1,5 @@
 // Submits a scale-in request. A refusal reports every named host, not only the first.
-import { EXIT, Failure } from '../exit-code.ts';
+import { EXIT, CommandFailure } from '../exit-code.ts';
 import { ApiRefusal } from '../client/problem.ts';
 import { resultLines, type HostResult } from './scale-in-text.ts';
 
@@ -13,7 +13,9 @@ export async function explainRefusal<T>(submit: () => Promise<T>): Promise<T> {
     const { hosts = [] } = error.body;
     const lines = hosts.filter(isResult).flatMap((one) => resultLines('start', one));
     if (lines.length === 0) throw error;
-    throw new Failure(EXIT.refused, [error.message, ...lines.map((line) => `  ${line}`)].join('\n'), { cause: error });
+    throw new CommandFailure(EXIT.refused, [error.message, ...lines.map((line) => `  ${line}`)].join('\n'), {
+      cause: error,
+    });
   }
 }
 

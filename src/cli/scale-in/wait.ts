@@ -1,6 +1,6 @@
 // Waits for hosts that leave service or come back, and shows the progress of each and why it waits. It only reads: after Ctrl-C the
 // operations continue, and a note says how to show them again.
-import { EXIT, Failure, type ExitCode } from '../exit-code.ts';
+import { EXIT, CommandFailure, type ExitCode } from '../exit-code.ts';
 import { pollUntilDone, waitSignals } from '../output/poll-display.ts';
 import { countsText, isFinished, sentenceOf } from '../operations/progress.ts';
 import type { WaitOptions } from '../operations/wait.ts';
@@ -11,14 +11,14 @@ import {
   ScaleInChanges,
   straysLines,
   type HostProgress,
-  type Verb,
+  type ScaleInVerb,
   type VerbAnswer,
 } from './scale-in-text.ts';
 import type { Session } from '../session.ts';
 import type { Operation } from '../client/representations.ts';
 
 interface ScaleInWait {
-  readonly verb: Verb;
+  readonly verb: ScaleInVerb;
   readonly answer: VerbAnswer;
 }
 
@@ -54,8 +54,8 @@ export async function waitForHosts(session: Session, waiting: ScaleInWait, optio
     patience,
   );
   if (seen.operations.every(isFinished)) return reportEnd(session, waiting, seen);
-  if (patience.interrupted.aborted) throw new Failure(EXIT.interrupted, continues);
-  throw new Failure(EXIT.timeout, `The ${verb} takes longer: ${continues}`);
+  if (patience.interrupted.aborted) throw new CommandFailure(EXIT.interrupted, continues);
+  throw new CommandFailure(EXIT.timeout, `The ${verb} takes longer: ${continues}`);
 }
 
 function operationsIn({ operation, hosts = [] }: VerbAnswer): string[] {

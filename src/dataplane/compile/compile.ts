@@ -15,7 +15,7 @@ import {
   TOMBSTONED_KEY,
   type Cookie,
   type Flow,
-  type Group,
+  type FlowGroup,
   type SwitchContents,
   type Tunnel,
 } from '../switch/switch.ts';
@@ -64,7 +64,7 @@ export function* compileInSteps(shown: DataplaneView, around: LocalEnvironment):
   const ground = yield* createContext(view, around);
   const pieces = yield* compileFragments(view, ground);
   const { flows, owners, reasons, conflicts } = yield* mergeFlows(pieces, ground.allocator);
-  const [groups, gaps]: [Group[], Gap[]] = [[], []];
+  const [groups, gaps]: [FlowGroup[], Gap[]] = [[], []];
   yield* eachInSteps(pieces, (piece) => {
     groups.push(...(piece.groups ?? []));
     gaps.push(...(piece.gaps ?? []));

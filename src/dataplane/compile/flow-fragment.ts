@@ -2,7 +2,7 @@
 // by that resource. The compiler merges fragments; a fragment must not depend on another.
 import type { IdAllocator, Owner } from '../switch/derived-ids.ts';
 import type { ServiceView } from '../view/dataplane-view.ts';
-import type { Flow, Group } from '../switch/switch.ts';
+import type { Flow, FlowGroup } from '../switch/switch.ts';
 
 /** Why a flow exists, as a code; the sentence for it is in `flow-reasons.ts`. */
 export interface FlowDraft extends Omit<Flow, 'cookie'> {
@@ -68,7 +68,7 @@ export interface Gap {
 export interface FlowFragment {
   readonly owner: Owner;
   readonly flows: readonly FlowDraft[];
-  readonly groups?: readonly Group[];
+  readonly groups?: readonly FlowGroup[];
   readonly gaps?: readonly Gap[];
 }
 

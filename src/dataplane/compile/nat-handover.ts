@@ -6,7 +6,7 @@ import { isIpv6 } from '../packets/address.ts';
 import { bfdPortName } from '../switch/derived-ids.ts';
 import type { FlowDraft, CompileContext } from './flow-fragment.ts';
 import type { ServiceView } from '../view/dataplane-view.ts';
-import type { Group } from '../switch/switch.ts';
+import type { FlowGroup } from '../switch/switch.ts';
 import { TABLE, TUNNEL_PORT } from '../switch/tables.ts';
 import {
   formatActions,
@@ -131,7 +131,7 @@ export function otherEndGroup(
   { service }: NatContext,
   { host, steps }: OtherEnd,
   context: CompileContext,
-): Group | undefined {
+): FlowGroup | undefined {
   if (!context.isBfdMonitored(host)) return undefined;
   const here = formatActions(setField(FROM_OTHER_END, '0x1'), resubmit(TABLE.conntrack));
   const buckets = [watchBucket(bfdPortName(host), steps), watchBucket(TUNNEL_PORT, here)];
@@ -139,6 +139,6 @@ export function otherEndGroup(
   return { id: context.allocator.group(`${service.id}/asks`), type: 'fast-failover', buckets };
 }
 
-export function otherEndActions(group: Group | undefined, { steps }: OtherEnd): string {
+export function otherEndActions(group: FlowGroup | undefined, { steps }: OtherEnd): string {
   return group === undefined ? steps : formatActions(groupAction(group.id));
 }

@@ -23,7 +23,7 @@ import {
   type FlowFragment,
 } from './flow-fragment.ts';
 import type { FloatingAddressView, ServiceView } from '../view/dataplane-view.ts';
-import type { Group } from '../switch/switch.ts';
+import type { FlowGroup } from '../switch/switch.ts';
 import { EXTERNAL_PORT, TABLE, TUNNEL_PORT } from '../switch/tables.ts';
 import {
   formatActions,
@@ -154,7 +154,7 @@ export function redirectGroup(
   service: ServiceView,
   { id, key, address }: RedirectTarget,
   context: CompileContext,
-): Group {
+): FlowGroup {
   const { role, designated, standby = '' } = service;
   const usual = tunnelBucket(address, key);
   const host = designated?.host ?? '';
@@ -225,7 +225,7 @@ function isTranslatingForPeersOnly({ role }: ServiceView): boolean {
 
 interface LocalTranslation {
   readonly flows: readonly FlowDraft[];
-  readonly groups: readonly Group[];
+  readonly groups: readonly FlowGroup[];
 }
 
 const NO_LOCAL_TRANSLATION: LocalTranslation = { flows: [], groups: [] };

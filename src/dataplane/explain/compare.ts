@@ -4,7 +4,7 @@ import type { CompileResult } from '../compile/compile.ts';
 import { diff } from '../switch/diff.ts';
 import { explainFlow, explainGaps, tableName, type ExplainedGap, type Explanation } from './explain.ts';
 import type { Owner } from '../switch/derived-ids.ts';
-import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents } from '../switch/switch.ts';
+import { flowKey, type Flow, type FlowGroup, type SwitchChange, type SwitchContents } from '../switch/switch.ts';
 
 export type FindingKind = 'missing' | 'different' | 'unexpected' | 'conflict' | 'port-missing' | 'stray';
 
@@ -155,7 +155,7 @@ function missingOrDifferent(what: Finding['what'], text: string, found: string |
   return found === undefined ? { kind: 'missing', what, text } : { kind: 'different', what, text, found };
 }
 
-function unexpectedGroup(group: Group): Finding {
+function unexpectedGroup(group: FlowGroup): Finding {
   return { kind: 'unexpected', what: 'group', text: groupText(group) };
 }
 
@@ -163,6 +163,6 @@ function flowText(flow: Flow): string {
   return `cookie=0x${flow.cookie},${flowKey(flow)} actions=${flow.actions}`;
 }
 
-function groupText({ id, type, buckets }: Group): string {
+function groupText({ id, type, buckets }: FlowGroup): string {
   return `group=${id},type=${type}${buckets.map((bucket) => `,bucket=${bucket}`).join('')}`;
 }

@@ -5,7 +5,7 @@ import type { CompileResult, LocalEnvironment } from '../compile/compile.ts';
 import type { Owner } from '../switch/derived-ids.ts';
 import type { Gap, FlowReason } from '../compile/flow-fragment.ts';
 import { gapSentence, FLOW_REASON_SENTENCES } from './flow-reasons.ts';
-import { flowKey, type Flow, type Group } from '../switch/switch.ts';
+import { flowKey, type Flow, type FlowGroup } from '../switch/switch.ts';
 import { TABLE } from '../switch/tables.ts';
 import { groupsIn } from '../switch/flow-syntax.ts';
 
@@ -19,7 +19,7 @@ export interface ExplainedFlow extends Flow, Explanation {
   readonly tableName: string;
 }
 
-export interface ExplainedGroup extends Group {
+export interface ExplainedGroup extends FlowGroup {
   /** The owners of the flows that use it. */
   readonly owner: Owner;
 }

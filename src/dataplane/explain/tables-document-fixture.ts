@@ -90,9 +90,9 @@ function flowsIn({ facts }: Situation): ExplainedFlow[] {
 }
 
 /** How many flows there are of each reason, in a table. */
-type Counts = ReadonlyMap<string, number>;
+type HitCounts = ReadonlyMap<string, number>;
 
-function countsOf(flows: readonly ExplainedFlow[]): Counts {
+function countsOf(flows: readonly ExplainedFlow[]): HitCounts {
   const counts = new Map<string, number>();
   for (const { table, reason } of flows) counts.set(`${table} ${reason}`, (counts.get(`${table} ${reason}`) ?? 0) + 1);
   return counts;
@@ -144,7 +144,7 @@ function situationsPart(): string {
 
 interface Held {
   readonly flows: readonly (readonly ExplainedFlow[])[];
-  readonly counts: readonly Counts[];
+  readonly counts: readonly HitCounts[];
 }
 
 function tablePart(table: number, { flows, counts }: Held): string {
@@ -173,7 +173,7 @@ function reasonRow(
     why,
     alike,
     counts,
-  }: { readonly why: FlowReason; readonly alike: readonly ExplainedFlow[]; readonly counts: readonly Counts[] },
+  }: { readonly why: FlowReason; readonly alike: readonly ExplainedFlow[]; readonly counts: readonly HitCounts[] },
 ): string {
   const priorities = [...new Set(alike.map(({ priority }) => priority))].join(', ');
   const cells = counts.map((count) => String(count.get(key) ?? ''));

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest';
 import { bfdPortName } from '../switch/derived-ids.ts';
-import { mapOf, type Row } from './ovsdb/value.ts';
+import { mapOf, type OvsdbRow } from './ovsdb/value.ts';
 import { BfdStatus } from './bfd-status.ts';
 
 type SessionState = 'never' | 'up' | 'lost';
 
 /** The tables of a switch that listens for these peers. */
-function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name: string): ReadonlyMap<string, Row> } {
+function tablesWith(peers: Readonly<Record<string, SessionState>>): {
+  table(name: string): ReadonlyMap<string, OvsdbRow>;
+} {
   const all = Object.entries(peers);
   const ids = Object.fromEntries(all.map(([peer]) => [`muster-tunnel:${peer}`, '172.16.0.2']));
-  const interfaces = all.map(([peer, state]): [string, Row] => [
+  const interfaces = all.map(([peer, state]): [string, OvsdbRow] => [
     peer,
     {
       name: bfdPortName(peer).slice(1, -1),
@@ -18,7 +20,7 @@ function tablesWith(peers: Readonly<Record<string, SessionState>>): { table(name
       bfd_status: mapOf({ flap_count: state === 'never' ? '0' : '1', forwarding: String(state === 'up') }),
     },
   ]);
-  const tables: Readonly<Record<string, ReadonlyMap<string, Row>>> = {
+  const tables: Readonly<Record<string, ReadonlyMap<string, OvsdbRow>>> = {
     Bridge: new Map([['b', { name: 'br-int', external_ids: mapOf(ids) }]]),
     Interface: new Map(interfaces),
   };

@@ -1,6 +1,6 @@
 // The bridge of a host in the database of Open vSwitch: monitored, set up before anything is read from it, and changed by transactions that are
 // waited for. It knows ports and settings, and no flows.
-import type { Operation } from './ovsdb/operation.ts';
+import type { OvsdbOperation } from './ovsdb/operation.ts';
 import type { Monitor } from './ovsdb/monitor.ts';
 import type { OvsdbClient } from './ovsdb/client-driver.ts';
 import { applyTransaction } from './ovsdb/apply-transaction.ts';
@@ -86,14 +86,14 @@ export class BridgeDatabase {
   }
 
   /** Resolves when the switch itself has applied it, and ports have their numbers. Its notification follows: what is read next shows the change. */
-  async apply(operations: readonly Operation[]): Promise<void> {
+  async apply(operations: readonly OvsdbOperation[]): Promise<void> {
     const tables = this.#monitor;
     if (operations.length === 0 || tables === undefined) return;
     await applyTransaction(this.#parts.client, tables, { operations, timeoutMs: SET_UP_MS });
   }
 
   /** Resolves when it is in the database. */
-  async transact(operations: readonly Operation[]): Promise<void> {
+  async transact(operations: readonly OvsdbOperation[]): Promise<void> {
     if (operations.length === 0) return;
     await this.#parts.client.transact(DATABASE, operations);
     // Updates arrive before the answer to a later request: what is read next shows the change.

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setOf, type Row, type Uuid } from './ovsdb/value.ts';
+import { setOf, type OvsdbRow, type Uuid } from './ovsdb/value.ts';
 import { BridgePorts } from './bridge-ports.ts';
 
 const uuidOf = (uuid: string): Uuid => ({ uuid });
@@ -7,10 +7,10 @@ const PLAN = { bridge: 'br-int', external: 'eth1', datapath: 'netdev' } as const
 
 function tablesWith(ports: Readonly<Record<string, number>>): {
   reads: number;
-  table(name: string): ReadonlyMap<string, Row>;
+  table(name: string): ReadonlyMap<string, OvsdbRow>;
 } {
   const rows = Object.entries(ports);
-  const tables: Readonly<Record<string, ReadonlyMap<string, Row>>> = {
+  const tables: Readonly<Record<string, ReadonlyMap<string, OvsdbRow>>> = {
     Bridge: new Map([['b', { name: 'br-int', ports: setOf(rows.map(([name]) => uuidOf(`p-${name}`))) }]]),
     Port: new Map(rows.map(([name]) => [`p-${name}`, { name, interfaces: uuidOf(`i-${name}`) }])),
     Interface: new Map(rows.map(([name, ofport]) => [`i-${name}`, { name, ofport }])),

@@ -1,10 +1,10 @@
 // The integration bridge in terms of the switch's database: its state, and the operations that bring it to the desired one. Pure.
 import type { SwitchIdentity } from '../../hosts/index.ts';
 import type { Monitor, MonitoredTables } from './ovsdb/monitor.ts';
-import type { Operation } from './ovsdb/operation.ts';
+import type { OvsdbOperation } from './ovsdb/operation.ts';
 import type { RowChange } from './ovsdb/replica.ts';
 import { numberColumn, textColumn, textMapColumn, uuidsColumn } from './ovsdb/read-column.ts';
-import { mapOf, setOf, type Row } from './ovsdb/value.ts';
+import { mapOf, setOf, type OvsdbRow } from './ovsdb/value.ts';
 import type { Tunnel } from '../switch/switch.ts';
 import { bfdPortName } from '../switch/derived-ids.ts';
 import { EXTERNAL_PORT, TUNNEL_PORT } from '../switch/tables.ts';
@@ -34,7 +34,7 @@ const EXTERNAL_PATCH_PEER = `${EXTERNAL_NAME}-far`;
 type Tables = Pick<Monitor, 'table'>;
 interface Found {
   readonly uuid: string;
-  readonly row: Row;
+  readonly row: OvsdbRow;
 }
 
 function findRow(tables: Tables, table: string, name: string): Found | undefined {
@@ -61,7 +61,7 @@ export function readIdentity(tables: Tables, bridge: string): SwitchIdentity {
 export interface PortRow {
   readonly name: string;
   readonly ofport: number;
-  readonly row: Row;
+  readonly row: OvsdbRow;
 }
 
 /** The interfaces of the bridge that packets can go through. */
@@ -96,13 +96,13 @@ export function externalPortName(tables: Tables, { external }: BridgePlan): stri
 }
 
 /** The operations that create the bridge, without any of our ports. Empty when it exists. */
-export function bridgeOperations(tables: Tables, plan: BridgePlan): Operation[] {
+export function bridgeOperations(tables: Tables, plan: BridgePlan): OvsdbOperation[] {
   const found = findBridge(tables, plan.bridge);
   return found === undefined ? createBridgeOperations(plan) : adjustBridgeOperations(found);
 }
 
 /** The operations that create the tunnel port and the external port, once the bridge exists. Empty when both exist. */
-export function setUpOperations(tables: Tables, plan: BridgePlan): Operation[] {
+export function setUpOperations(tables: Tables, plan: BridgePlan): OvsdbOperation[] {
   const here = { uuid: findBridge(tables, plan.bridge)?.uuid, name: plan.bridge };
   return [
     ...ensurePortOperations(tables, here, {
@@ -114,7 +114,7 @@ export function setUpOperations(tables: Tables, plan: BridgePlan): Operation[] {
 }
 
 /** The operations that remove our ports. An interface that others plugged in stays. */
-export function tearDownOperations(tables: Tables, { bridge, external }: BridgePlan): Operation[] {
+export function tearDownOperations(tables: Tables, { bridge, external }: BridgePlan): OvsdbOperation[] {
   const isOurs = external !== undefined && isMadeByUs(findRow(tables, 'Port', external)?.row);
   return [
     ...unplugOperations(tables, bridge, TUNNEL_NAME),
@@ -127,7 +127,7 @@ export function tearDownOperations(tables: Tables, { bridge, external }: BridgeP
 /** On a port whose name is not derived by us: who plugged it in. */
 const MADE_BY = { 'made-by': 'muster' } as const;
 
-function isMadeByUs(row: Row | undefined): boolean {
+function isMadeByUs(row: OvsdbRow | undefined): boolean {
   return textMapColumn(row, 'external_ids')['made-by'] === MADE_BY['made-by'];
 }
 
@@ -136,7 +136,7 @@ interface At {
   readonly name: string;
 }
 
-function externalPortOperations(tables: Tables, plan: BridgePlan, here: At): Operation[] {
+function externalPortOperations(tables: Tables, plan: BridgePlan, here: At): OvsdbOperation[] {
   const { external } = plan;
   if (external === undefined) return [];
   const there = findBridge(tables, external);
@@ -153,7 +153,7 @@ function patch(name: string, peer: string): PortPlan {
 
 const PROTOCOLS = ['OpenFlow10', 'OpenFlow13', 'OpenFlow14'];
 
-function createBridgeOperations({ bridge, datapath }: BridgePlan): Operation[] {
+function createBridgeOperations({ bridge, datapath }: BridgePlan): OvsdbOperation[] {
   return [
     { op: 'insert', table: 'Interface', name: 'ours_interface', row: { name: bridge, type: 'internal' } },
     {
@@ -184,7 +184,7 @@ function createBridgeOperations({ bridge, datapath }: BridgePlan): Operation[] {
 }
 
 /** Without `fail_mode=secure` a bridge would forward by itself; and it must speak our OpenFlow version. */
-function adjustBridgeOperations({ uuid, row }: Found): Operation[] {
+function adjustBridgeOperations({ uuid, row }: Found): OvsdbOperation[] {
   const where = [['_uuid', '==', { uuid }]] as const;
   const spoken = row['protocols'];
   const speaks = JSON.stringify(spoken ?? '').includes('OpenFlow14');
@@ -209,19 +209,19 @@ function adjustBridgeOperations({ uuid, row }: Found): Operation[] {
 interface PortPlan {
   readonly name: string;
   /** Of its interface. */
-  readonly row: Row;
+  readonly row: OvsdbRow;
   /** External ids of the port. */
   readonly ids?: Readonly<Record<string, string>>;
 }
 
-function ensurePortOperations(tables: Tables, at: At, plan: PortPlan): Operation[] {
+function ensurePortOperations(tables: Tables, at: At, plan: PortPlan): OvsdbOperation[] {
   return findRow(tables, 'Port', plan.name) === undefined ? createPortOperations(at, plan) : [];
 }
 
 /** A port with one interface of the same name. */
-function createPortOperations({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan): Operation[] {
+function createPortOperations({ uuid, name: bridge }: At, { name, row, ids = {} }: PortPlan): OvsdbOperation[] {
   const id = name.replaceAll(/[^A-Za-z0-9]/g, '_');
-  const inserted: Operation[] = [
+  const inserted: OvsdbOperation[] = [
     { op: 'insert', table: 'Interface', name: `if_${id}`, row: { name, ...row } },
     {
       op: 'insert',
@@ -235,12 +235,12 @@ function createPortOperations({ uuid, name: bridge }: At, { name, row, ids = {} 
   return [...inserted, { op: 'mutate', table: 'Bridge', where, mutations: added }];
 }
 
-export function plugOperations(tables: Tables, bridge: string, name: string): Operation[] {
+export function plugOperations(tables: Tables, bridge: string, name: string): OvsdbOperation[] {
   return ensurePortOperations(tables, { uuid: findBridge(tables, bridge)?.uuid, name: bridge }, { name, row: {} });
 }
 
 /** The database deletes a port that no bridge refers to. */
-export function unplugOperations(tables: Tables, bridge: string, name: string): Operation[] {
+export function unplugOperations(tables: Tables, bridge: string, name: string): OvsdbOperation[] {
   const port = findRow(tables, 'Port', name);
   if (port === undefined) return [];
   const mutations = [['ports', 'delete', setOf([{ uuid: port.uuid }])]] as const;
@@ -252,7 +252,7 @@ const BFD_TUNNEL_KEY = '1';
 
 export const bfdInterfaceName = (peer: string): string => unquote(bfdPortName(peer));
 
-function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): Row {
+function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): OvsdbRow {
   const ms = String(bfdIntervalMs);
   return {
     type: 'geneve',
@@ -262,7 +262,7 @@ function bfdInterfaceRow({ address, bfdIntervalMs }: Tunnel): Row {
 }
 
 /** The operations that configure BFD with a peer at the given interval, or remove it. */
-export function bfdPortOperations(tables: Tables, bridge: string, tunnel: Tunnel): Operation[] {
+export function bfdPortOperations(tables: Tables, bridge: string, tunnel: Tunnel): OvsdbOperation[] {
   const name = bfdInterfaceName(tunnel.peer);
   if (tunnel.bfdIntervalMs === undefined) return unplugOperations(tables, bridge, name);
   const row = bfdInterfaceRow(tunnel);
@@ -273,11 +273,11 @@ export function bfdPortOperations(tables: Tables, bridge: string, tunnel: Tunnel
 }
 
 /** By their names: there may be as many as peers. */
-function interfacesIn(tables: Tables): ReadonlyMap<string, Row> {
+function interfacesIn(tables: Tables): ReadonlyMap<string, OvsdbRow> {
   return new Map([...tables.table('Interface').values()].map((row) => [textColumn(row, 'name') ?? '', row]));
 }
 
-function bfdIntervalMsOf(row: Row | undefined, address: string): number | undefined {
+function bfdIntervalMsOf(row: OvsdbRow | undefined, address: string): number | undefined {
   const { enable, min_tx: ms } = textMapColumn(row, 'bfd');
   return enable === 'true' && textMapColumn(row, 'options')['remote_ip'] === address ? Number(ms) : undefined;
 }
@@ -324,7 +324,7 @@ export function readBridgeIds(tables: Tables, bridge: string): BridgeIds {
 }
 
 /** Sets or removes one external id of the bridge. */
-export function externalIdOperation(bridge: string, key: string, value: string | null): Operation {
+export function externalIdOperation(bridge: string, key: string, value: string | null): OvsdbOperation {
   const where = [['name', '==', bridge]] as const;
   const mutations: (readonly [
     'external_ids',
@@ -335,7 +335,7 @@ export function externalIdOperation(bridge: string, key: string, value: string |
   return { op: 'mutate', table: 'Bridge', where, mutations };
 }
 
-export function tunnelOperation(bridge: string, peer: string, address: string | null): Operation {
+export function tunnelOperation(bridge: string, peer: string, address: string | null): OvsdbOperation {
   return externalIdOperation(bridge, `${TUNNEL_ID_PREFIX}${peer}`, address);
 }
 

@@ -1,12 +1,16 @@
 // Changes of tunnels and external ids as database operations: those that precede the flow changes, and those that follow them. Pure.
 import type { Monitor } from './ovsdb/monitor.ts';
-import type { Operation } from './ovsdb/operation.ts';
+import type { OvsdbOperation } from './ovsdb/operation.ts';
 import type { SwitchChange, Tunnel } from '../switch/switch.ts';
 import { bfdPortOperations, externalIdOperation, tunnelOperation } from './bridge.ts';
 
 export type ChangeStage = 'begin' | 'end';
 
-export function externalIdOperations(bridge: string, changes: readonly SwitchChange[], turn: ChangeStage): Operation[] {
+export function externalIdOperations(
+  bridge: string,
+  changes: readonly SwitchChange[],
+  turn: ChangeStage,
+): OvsdbOperation[] {
   const isDue = turn === 'begin' ? isStarted : isEnded;
   return changes.filter(isDue).map((change) => operationOf(bridge, change));
 }
@@ -17,7 +21,7 @@ export function bfdOperations(
   bridge: string,
   changes: readonly SwitchChange[],
   turn: ChangeStage,
-): Operation[] {
+): OvsdbOperation[] {
   const tunnels = changes.flatMap((change): Tunnel[] => {
     if (change.kind === 'put-tunnel') return [change.tunnel];
     return change.kind === 'remove-tunnel' ? [{ peer: change.peer, address: '' }] : [];
@@ -35,7 +39,7 @@ function isEnded(change: SwitchChange): boolean {
   return change.kind === 'remove-tunnel' || (change.kind === 'set-external-id' && change.value === null);
 }
 
-function operationOf(bridge: string, change: SwitchChange): Operation {
+function operationOf(bridge: string, change: SwitchChange): OvsdbOperation {
   switch (change.kind) {
     case 'put-tunnel':
       return tunnelOperation(bridge, change.tunnel.peer, change.tunnel.address);

@@ -12,7 +12,7 @@ import {
   SwitchDown,
   SwitchRefused,
   type BfdPortError,
-  type Group,
+  type FlowGroup,
   type ConntrackImport,
   type Switch,
   type SwitchChange,
@@ -146,7 +146,7 @@ export class OvsSwitch implements Switch {
       return {
         flows,
         // Types that we never use are foreign, and only scanned for references.
-        groups: groups as readonly Group[],
+        groups: groups as readonly FlowGroup[],
         ...readBridgeIds(tables, this.#options.bridge),
         ports: this.#ports.names().map((name) => `"${name}"`),
       };

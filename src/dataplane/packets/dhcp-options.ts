@@ -106,13 +106,13 @@ export function addressesOption(ips: readonly string[]): Uint8Array {
   return concat(...ips.map(ipOctets));
 }
 
-export interface Route {
+export interface DhcpRoute {
   readonly cidr: string;
   readonly via: string;
 }
 
 /** Routes as in RFC 3442: prefix length, the significant octets of the prefix, next hop. */
-export function routesOption(routes: readonly Route[]): Uint8Array {
+export function routesOption(routes: readonly DhcpRoute[]): Uint8Array {
   return concat(
     ...routes.flatMap(({ cidr, via }) => {
       const { address, length } = parsePrefix(cidr);

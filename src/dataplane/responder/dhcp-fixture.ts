@@ -74,12 +74,12 @@ export const requestedOption = (ip: string): Option => [DHCP_OPTION.requested, i
 export const server = (ip: string): Option => [DHCP_OPTION.serverId, ipOctets(ip)];
 export const parametersOption = (...codes: number[]): Option => [DHCP_OPTION.parameters, Uint8Array.from(codes)];
 
-interface Reply extends IpFrame {
+interface DhcpReply extends IpFrame {
   readonly udp: Udp;
   readonly message: Dhcp;
 }
 
-export function decodeReply(answer: DhcpAnswer): Reply {
+export function decodeReply(answer: DhcpAnswer): DhcpReply {
   if (answer.kind !== 'reply') throw new Error(answer.code);
   const frame = decodeIpFrame(answer.frame);
   if (isMalformed(frame)) throw new Error(frame.malformed);

@@ -11,7 +11,7 @@ import {
   textOption,
   typeIn,
   typeOption,
-  type Route,
+  type DhcpRoute,
 } from '../packets/dhcp-options.ts';
 import { encodeIpFrame } from '../packets/ip-frame.ts';
 import { PROTOCOL } from '../packets/ipv4.ts';
@@ -158,6 +158,6 @@ function settings({ request, subnet, port }: ReplyContext): Option[] {
 }
 
 /** A client that accepts these routes ignores the gateway option (RFC 3442). */
-function withDefaultRoute({ gateway, routes = [] }: DhcpSubnet): readonly Route[] {
+function withDefaultRoute({ gateway, routes = [] }: DhcpSubnet): readonly DhcpRoute[] {
   return gateway === undefined ? routes : [...routes, { cidr: '0.0.0.0/0', via: gateway }];
 }

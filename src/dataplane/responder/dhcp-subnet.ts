@@ -1,5 +1,5 @@
 // The DHCP configuration of one IPv4 subnet.
-import type { Route } from '../packets/dhcp-options.ts';
+import type { DhcpRoute } from '../packets/dhcp-options.ts';
 
 export interface DhcpReservation {
   readonly ip: string;
@@ -13,7 +13,7 @@ export interface DhcpSubnet {
   readonly dns?: readonly string[];
   readonly domain?: string;
   /** Routes beside the default route. */
-  readonly routes?: readonly Route[];
+  readonly routes?: readonly DhcpRoute[];
   readonly mtu: number;
   readonly leaseS: number;
   /** The address and the MAC address of the server. */

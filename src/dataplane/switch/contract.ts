@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { bfdPortName, IdAllocator } from './derived-ids.ts';
 import { TUNNEL_PORT } from './tables.ts';
-import { SwitchRefused, type Flow, type Group, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
+import { SwitchRefused, type Flow, type FlowGroup, type Switch, type SwitchChange, type Tunnel } from './switch.ts';
 
 export interface SwitchUnderTest {
   readonly it: Switch;
@@ -21,7 +21,7 @@ const GROUP = numbers.group('nat:edge');
 const FOREIGN = '00000000000000aa';
 
 const tunnel: Tunnel = { peer: 'c2', address: '172.16.0.2' };
-const group: Group = {
+const group: FlowGroup = {
   id: GROUP,
   type: 'indirect',
   buckets: ['set_field:0x3e8->tun_id,set_field:172.16.0.2->tun_dst,output:"muster-tun"'],
@@ -38,7 +38,7 @@ const ALL = [putTunnel, putGroup, putFlow];
 const withBfd: Tunnel = { ...tunnel, bfdIntervalMs: 100 };
 const putWithBfd: SwitchChange = { kind: 'put-tunnel', tunnel: withBfd };
 const [usual = ''] = group.buckets;
-const failover: Group = {
+const failover: FlowGroup = {
   id: GROUP,
   type: 'fast-failover',
   buckets: [`watch_port:${bfdPortName('c2')},actions=${usual}`, `watch_port:"muster-tun",actions=${usual}`],
@@ -116,7 +116,7 @@ export function switchContract(name: string, open: () => Promise<SwitchUnderTest
       expect(await it.read()).toMatchObject({ flows: [flow], groups: [failover], tunnels: [withBfd] });
       await it.apply([{ kind: 'put-tunnel', tunnel: { ...withBfd, bfdIntervalMs: 200 } }]);
       expect((await it.read()).tunnels).toEqual([{ ...withBfd, bfdIntervalMs: 200 }]);
-      const nowhere: Group = { id: GROUP, type: 'indirect', buckets: ['drop'] };
+      const nowhere: FlowGroup = { id: GROUP, type: 'indirect', buckets: ['drop'] };
       await it.apply([{ kind: 'put-group', group: nowhere }]);
       expect((await it.read()).groups).toEqual([nowhere]);
       await it.apply([putGroup, putTunnel]);

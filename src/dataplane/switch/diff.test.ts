@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { diff } from './diff.ts';
 import { isOurCookie } from './derived-ids.ts';
 import { SwitchState } from './state.ts';
-import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
+import { flowKey, type Flow, type FlowGroup, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 import { groupsIn, peerAddressesIn } from './flow-syntax.ts';
 
 const OURS = '4d55000000000001';
@@ -12,7 +12,7 @@ const EMPTY: SwitchContents = { flows: [], groups: [], tunnels: [], externalIds:
 const to = (address: string): string => `set_field:${address}->tun_dst,output:"muster-tun"`;
 
 const tunnel: Tunnel = { peer: 'c2', address: '172.16.0.2' };
-const group: Group = { id: 0x40000001, type: 'indirect', buckets: [to('172.16.0.2')] };
+const group: FlowGroup = { id: 0x40000001, type: 'indirect', buckets: [to('172.16.0.2')] };
 const flow: Flow = { table: 30, priority: 10, match: 'xreg0=0x1', actions: `group:${group.id}`, cookie: OURS };
 const full: SwitchContents = { flows: [flow], groups: [group], tunnels: [tunnel], externalIds: { tombstoned: 'true' } };
 
@@ -180,7 +180,7 @@ const contents: fc.Arbitrary<SwitchContents> = fc
   .map(({ peers: chosen, groups: ids, flows: drawn, tombstoned }) => {
     const tunnels = chosen.map(({ peer, nth }) => ({ peer, address: `172.16.0.${nth}` }));
     const addresses = tunnels.map(({ address }) => address);
-    const groups = ids.map((id): Group => {
+    const groups = ids.map((id): FlowGroup => {
       const address = addresses[id % Math.max(1, addresses.length)];
       return {
         id: (id % 2 === 0 ? 0x40000000 : 0) + id + 1,

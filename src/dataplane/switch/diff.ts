@@ -5,7 +5,7 @@ import { bfdPortName, isOurCookie, isOurGroup } from './derived-ids.ts';
 import {
   TOMBSTONED_KEY,
   type Flow,
-  type Group,
+  type FlowGroup,
   type SwitchChange,
   type SwitchContents,
   type Tunnel,
@@ -119,7 +119,7 @@ function movedTunnelAddresses(wanted: readonly Tunnel[], read: readonly Tunnel[]
 
 interface DetachedTraffic {
   readonly flows: readonly Flow[];
-  readonly groups: readonly Group[];
+  readonly groups: readonly FlowGroup[];
 }
 
 function detachFromMoved(read: SwitchContents, moved: ReadonlySet<string>): DetachedTraffic {
@@ -132,7 +132,7 @@ function detachFromMoved(read: SwitchContents, moved: ReadonlySet<string>): Deta
 }
 
 /** A fast-failover bucket has to watch a port; a bucket without actions is refused there, so the group gets another type. */
-function emptyGroup({ id, type }: Group): Group {
+function emptyGroup({ id, type }: FlowGroup): FlowGroup {
   return { id, type: type === 'fast-failover' ? 'indirect' : type, buckets: [SENDS_NOWHERE] };
 }
 
@@ -160,7 +160,7 @@ function isOutdated(flow: Flow, there: Flow | undefined): boolean {
 }
 
 /** A group that a foreign flow uses stays until that flow is removed, and sends nowhere. */
-function staleGroups(wanted: SwitchContents, groups: readonly Group[], theirs: readonly Flow[]): SwitchChange[] {
+function staleGroups(wanted: SwitchContents, groups: readonly FlowGroup[], theirs: readonly Flow[]): SwitchChange[] {
   const ids = new Set(wanted.groups.map(({ id }) => id));
   const used = new Set(theirs.flatMap(({ actions }) => groupsIn(actions)));
   return groups.flatMap((group): SwitchChange[] => {
@@ -196,12 +196,12 @@ function externalIdsToRemove(
   return [{ kind: 'set-external-id', key: TOMBSTONED_KEY, value: null }];
 }
 
-function isSameGroup(one: Group | undefined, other: Group): boolean {
+function isSameGroup(one: FlowGroup | undefined, other: FlowGroup): boolean {
   if (one?.type !== other.type || one.buckets.length !== other.buckets.length) return false;
   return one.buckets.every((bucket, nth) => bucket === other.buckets[nth]);
 }
 
-function putGroup(group: Group): SwitchChange {
+function putGroup(group: FlowGroup): SwitchChange {
   return { kind: 'put-group', group };
 }
 

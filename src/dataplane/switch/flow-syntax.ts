@@ -30,9 +30,9 @@ const FIELDS = [
   'nd_target',
 ] as const;
 
-type Field = (typeof FIELDS)[number];
+type FlowField = (typeof FIELDS)[number];
 type Protocol = 'ip' | 'ipv6' | 'arp' | 'udp' | 'icmp' | 'icmp6';
-export type Match = { readonly [F in Field]?: string | number } & { readonly is?: Protocol };
+export type Match = { readonly [F in FlowField]?: string | number } & { readonly is?: Protocol };
 
 /** The protocol first, then the fields in their order. */
 export function formatMatch({ is, ...fields }: Match): string {

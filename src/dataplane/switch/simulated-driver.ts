@@ -47,7 +47,7 @@ export interface SwitchFaults {
   losesFlows: number;
 }
 
-type Call = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connections' | 'seed' | 'flush';
+type SwitchCall = 'identity' | 'read' | 'apply' | 'set-up' | 'tear-down' | 'connections' | 'seed' | 'flush';
 
 const CALLS_KEPT = 1000;
 /** Of a connection's text: everything but the translated port. */
@@ -56,7 +56,7 @@ const ORIGINAL_DIRECTION_FIELDS = 5;
 export class SimulatedSwitch implements Switch {
   readonly faults: SwitchFaults = { down: false, cut: false, dead: false, slowMs: 0, losesFlows: 0 };
   /** The most recent calls, in order. */
-  readonly calls: Call[] = [];
+  readonly calls: SwitchCall[] = [];
   currentIdentity: SwitchIdentity;
   /** Interfaces that others plugged in. */
   readonly foreignInterfaces = new Set<string>();
@@ -217,7 +217,7 @@ export class SimulatedSwitch implements Switch {
     return true;
   }
 
-  async #recordCall(what: Call): Promise<void> {
+  async #recordCall(what: SwitchCall): Promise<void> {
     this.calls.push(what);
     if (this.calls.length > CALLS_KEPT) this.calls.shift();
     const { clock } = this.#options;

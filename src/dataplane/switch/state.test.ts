@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bfdPortName } from './derived-ids.ts';
 import { findProblem, SwitchState } from './state.ts';
-import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
+import { flowKey, type Flow, type FlowGroup, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 
 const PEERS = ['c1', 'c2', 'c3'];
 const ADDRESSES = ['172.16.0.1', '172.16.0.2', '172.16.0.22'];
@@ -15,7 +15,7 @@ const bucket = fc.oneof(
   fc.constant('drop'),
   fc.tuple(fc.constantFrom(...PEERS), address).map(([peer, sends]) => `watch_port:${bfdPortName(peer)},${sends}`),
 );
-const group: fc.Arbitrary<Group> = fc.record({
+const group: fc.Arbitrary<FlowGroup> = fc.record({
   id: fc.constantFrom(...GROUPS),
   type: fc.constantFrom('all', 'indirect', 'fast-failover'),
   buckets: fc.array(bucket, { maxLength: 2 }),

@@ -1,7 +1,7 @@
 // The contents of a switch and the changes that it refuses: a flow that uses a missing group, anything that sends to a peer without a
 // tunnel. A list of changes is applied as a whole or not at all.
 import { bfdPortName } from './derived-ids.ts';
-import { flowKey, type Flow, type Group, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
+import { flowKey, type Flow, type FlowGroup, type SwitchChange, type SwitchContents, type Tunnel } from './switch.ts';
 import { groupsIn, watchedBfdPortIn, peerAddressesIn } from './flow-syntax.ts';
 
 type Undo = () => void;
@@ -11,7 +11,7 @@ const FEW = 8;
 
 export class SwitchState {
   readonly #flows = new Map<string, Flow>();
-  readonly #groups = new Map<number, Group>();
+  readonly #groups = new Map<number, FlowGroup>();
   /** By peer. */
   readonly #tunnels = new Map<string, Tunnel>();
   readonly #externalIds = new Map<string, string>();
@@ -80,7 +80,7 @@ export class SwitchState {
     return () => this.#setTunnel(peer, before);
   }
 
-  #setGroup(id: number, group: Group | undefined): Undo {
+  #setGroup(id: number, group: FlowGroup | undefined): Undo {
     const before = this.#groups.get(id);
     this.#countBuckets(before?.buckets ?? [], -1);
     this.#countBuckets(group?.buckets ?? [], 1);
@@ -156,7 +156,7 @@ export class SwitchState {
     return this.#addressProblem(peerAddressesIn(flow.actions), `flow ${flowKey(flow)}`);
   }
 
-  #groupProblem({ id, type, buckets }: Group): string | undefined {
+  #groupProblem({ id, type, buckets }: FlowGroup): string | undefined {
     if (type === 'fast-failover' && !buckets.every((bucket) => bucket.startsWith('watch_port:')))
       return `group ${id} is a fast-failover group, and one of its buckets watches no port`;
     const watched = buckets.flatMap((bucket) => watchedBfdPortIn(bucket) ?? []);

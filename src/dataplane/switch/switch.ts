@@ -16,7 +16,7 @@ export interface Flow {
 /** 16 lower-case hexadecimal digits. */
 export type Cookie = string;
 
-export interface Group {
+export interface FlowGroup {
   readonly id: number;
   readonly type: 'all' | 'indirect' | 'fast-failover';
   readonly buckets: readonly string[];
@@ -33,7 +33,7 @@ export interface Tunnel {
 
 export interface SwitchContents {
   readonly flows: readonly Flow[];
-  readonly groups: readonly Group[];
+  readonly groups: readonly FlowGroup[];
   readonly tunnels: readonly Tunnel[];
   /** All groups and flows of the integration bridge, ours and foreign. */
   readonly externalIds: Readonly<Record<string, string>>;
@@ -44,7 +44,7 @@ export interface SwitchContents {
 export type SwitchChange =
   | { readonly kind: 'put-tunnel'; readonly tunnel: Tunnel }
   | { readonly kind: 'remove-tunnel'; readonly peer: string }
-  | { readonly kind: 'put-group'; readonly group: Group }
+  | { readonly kind: 'put-group'; readonly group: FlowGroup }
   | { readonly kind: 'remove-group'; readonly id: number }
   | { readonly kind: 'put-flow'; readonly flow: Flow }
   /** With a cookie, only the flow that carries it is removed: another one may have replaced it. */

@@ -1,6 +1,6 @@
 // Handovers that were started without the knowledge that BFD to the target is down.
 import { describe, expect, test } from 'vitest';
-import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
 import { designationEvacuator as evacuator } from '../evacuator.ts';
 import { beginEvacuation, planEvacuation } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -10,8 +10,8 @@ const NAT = 'nat:r1';
 const NAMES = ['b', 'c'];
 
 /** Everything is at a, which b and c could take it from; b comes first, and its BFD is down. */
-async function served(...bfdDown: readonly string[]): Promise<World> {
-  const world = await World.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
+async function served(...bfdDown: readonly string[]): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(fitHost('a'), routed('r1', ['s1']), portOn('a', 's1'));
   await world.settle();
   await world.put(...NAMES.flatMap((name) => [fitHost(name), portOn(name, 's1')]));
   await world.settle();
@@ -19,7 +19,7 @@ async function served(...bfdDown: readonly string[]): Promise<World> {
   return world;
 }
 
-async function drain(world: World): Promise<void> {
+async function drain(world: ElectionWorld): Promise<void> {
   await world.edit('a', LEAVING);
   await world.commit((fleet) => {
     const leavers = [{ host: 'a', tenants: evacuator.inventory(fleet, 'a') }];
@@ -29,7 +29,7 @@ async function drain(world: World): Promise<void> {
   });
 }
 
-const hostOf = (world: World): string | undefined => service(world.fleet, NAT)?.designated?.host;
+const hostOf = (world: ElectionWorld): string | undefined => service(world.fleet, NAT)?.designated?.host;
 
 describe('a handover to a host whose BFD most of its peers report down', () => {
   test('goes-to-one-with-BFD-up-instead, and-was-never-at-the-other', async () => {

@@ -2,21 +2,21 @@
 // where it is.
 import { describe, expect, test } from 'vitest';
 import { explainer } from '../../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
 import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
 import type { Service } from '../model.ts';
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
 import { whySentences } from '../why.ts';
 
-const phaseOf = (world: World): string | undefined => service(world.fleet, NAT)?.handover?.phase;
+const phaseOf = (world: ElectionWorld): string | undefined => service(world.fleet, NAT)?.handover?.phase;
 
-async function passes(world: World, count: number): Promise<void> {
+async function passes(world: ElectionWorld, count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await world.pass();
 }
 
 /** In the phase of a handover from a to x, with these hosts behind from then on. */
-async function during(phase: string, ...behind: readonly string[]): Promise<World> {
+async function during(phase: string, ...behind: readonly string[]): Promise<ElectionWorld> {
   const world = await startLeaving();
   await world.until(NAT, phase);
   for (const name of behind) world.views.behind.add(name);
@@ -226,7 +226,7 @@ describe('while they are copied again', () => {
 });
 
 test('a-server-that-takes-over-while-they-are-copied-goes-on', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'b', 'x', 'y'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     ['a', 'b', 'x', 'y'].map((name) => portOn(name, 's1')),

@@ -1,7 +1,7 @@
 // The target of a handover dies after the switch: when the service does not return to its old host.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
 import { startLeaving, NAT } from './handover-fixture.ts';
 import { SERVICE } from '../model.ts';
 
@@ -27,7 +27,7 @@ describe('the target after the switch: the old host is not chosen again', () => 
   test('for-a-service-that-has-no-connections', async () => {
     const ground = [routed('r1', ['s1']), ...['a', 'x', 'y'].map((name) => portOn(name, 's1'))];
     const [x, y] = [fitHost('x', { baseWeight: -5 }), fitHost('y', { baseWeight: -9 })];
-    const world = await World.of(fitHost('a'), x, y, ...ground);
+    const world = await ElectionWorld.of(fitHost('a'), x, y, ...ground);
     await world.settle();
     await world.put(fitHost('a', LEAVING));
     await world.reconcile();

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { idOf, remove } from '../../fleet/index.ts';
 import { ROUTER } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
 import { cancel, startLeaving, NAT, served, stateOf, WHOLE_WAY } from './handover-fixture.ts';
 import { moveService } from '../move.ts';
 import { electionSentences } from '../sentences.ts';
@@ -258,7 +258,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
 });
 
 describe('cancel', () => {
-  async function startMove(): Promise<World> {
+  async function startMove(): Promise<ElectionWorld> {
     const world = await served();
     await world.commit((fleet) => moveService(fleet, { id: NAT, host: 'y', ...world.commandContext() }));
     return world;
@@ -357,7 +357,7 @@ test('the-drain-time-is-waited-out', async () => {
 });
 
 test('an-eligible-host-that-appears-is-taken-instead-of-a-leaving-one', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     ['a', 'b'].map((name) => fitHost(name)),
     routed('r1', ['s1']),
     ['a', 'b'].map((name) => portOn(name, 's1')),

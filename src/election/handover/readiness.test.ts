@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { explainer } from '../../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, World } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
 import { designationEvacuator } from '../evacuator.ts';
 import { moveService } from '../move.ts';
 import { serviceRoutes } from '../routes.ts';
@@ -13,8 +13,8 @@ const SICK = 'nat:r1';
 const SILENT = 'next hop 203.0.113.1 does not answer';
 
 /** Two services at a, which leaves; only x is a candidate, and x cannot prepare one of them. */
-async function leavingWithSickService(): Promise<World> {
-  const world = await World.of(
+async function leavingWithSickService(): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
     fitHost('a'),
     fitHost('x', { baseWeight: -9 }),
     routed('r1', ['s1']),
@@ -28,9 +28,9 @@ async function leavingWithSickService(): Promise<World> {
   return world;
 }
 
-const alarms = (world: World): string[] => [...world.fleet.all(ALARM)].map(({ id }): string => id);
+const alarms = (world: ElectionWorld): string[] => [...world.fleet.all(ALARM)].map(({ id }): string => id);
 
-async function passes(world: World, count: number): Promise<void> {
+async function passes(world: ElectionWorld, count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await world.pass();
 }
 
@@ -43,7 +43,7 @@ test('never: a healthy service waits for a sick one beyond its own steps', async
 });
 
 test('never: a sick service uses the budget of a healthy one', async () => {
-  const world = await World.of(
+  const world = await ElectionWorld.of(
     fitHost('a'),
     fitHost('x', { baseWeight: -9 }),
     routed('r1', ['s1']),
@@ -128,7 +128,7 @@ test('a-host-that-comes-back-ends-what-is-not-switched-at-once-and-no-other-is-t
 });
 
 describe('a host that comes back waits', () => {
-  const holds = (world: World): boolean | undefined => designationEvacuator.holdsRecover?.(world.fleet, 'a');
+  const holds = (world: ElectionWorld): boolean | undefined => designationEvacuator.holdsRecover?.(world.fleet, 'a');
 
   test('until-what-began-because-it-left-has-ended, which-is-at-once', async () => {
     const world = await leavingWithSickService();

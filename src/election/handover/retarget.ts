@@ -2,10 +2,10 @@
 // switch a target must never be changed here.
 import { idOf, mark, put, type FleetReader } from '../../fleet/index.ts';
 import { record, type RecordStep, type StoredItem } from '../../operations/index.ts';
-import { isBeforeSwitch, SERVICE, type Handover, type Rejection, type Service } from '../model.ts';
+import { isBeforeSwitch, SERVICE, type Handover, type CandidateRejection, type Service } from '../model.ts';
 import { clearHandover } from '../designation.ts';
 import { findActiveHandover, assessTarget, type TargetQuery, type ActiveHandover } from './target.ts';
-import type { Choice } from '../why.ts';
+import type { ElectedHost } from '../why.ts';
 
 export const HANDOVER_AUTHOR = 'operation:hand-over';
 
@@ -24,7 +24,7 @@ export function retargetHandover(fleet: FleetReader, item: StoredItem, request: 
 export function failHandover(
   item: StoredItem,
   { service, handover: { to } }: ActiveHandover,
-  because: Rejection | 'no-presence',
+  because: CandidateRejection | 'no-presence',
   nowMs: number,
 ): RecordStep {
   mark('handover-abandoned');
@@ -49,7 +49,7 @@ function endAtReturnedHost(
 export function restartWithTarget(
   item: StoredItem,
   { service, handover: before }: ActiveHandover,
-  { host, why }: Choice,
+  { host, why }: ElectedHost,
   nowMs: number,
 ): RecordStep {
   mark('handover-another-target');

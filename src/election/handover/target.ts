@@ -5,10 +5,10 @@ import { findHost, isTombstoned } from '../../hosts/index.ts';
 import { ElectionContext } from '../candidates.ts';
 import { chooseHost } from '../choose.ts';
 import type { StoredItem } from '../../operations/index.ts';
-import type { Cause, Handover, Rejection, StoredService } from '../model.ts';
+import type { Cause, Handover, CandidateRejection, StoredService } from '../model.ts';
 import { fallbackFor } from '../verdict.ts';
 import { hasPresence } from '../desired-services.ts';
-import type { Choice } from '../why.ts';
+import type { ElectedHost } from '../why.ts';
 
 /** Nothing is wrong at the present host: without the requested target it stays. */
 const VOLUNTARY: readonly Cause[] = ['fail-back', 'rebalance', 'asked-for'];
@@ -18,18 +18,23 @@ export function isVoluntary(cause: Cause): boolean {
 }
 
 /** Do not wait for it: it cannot become a candidate again soon, and the leaving host must not be held up by it. */
-const HOPELESS: readonly (Rejection | 'no-presence')[] = ['unknown-host', 'removed', 'tombstoned', 'no-presence'];
+const HOPELESS: readonly (CandidateRejection | 'no-presence')[] = [
+  'unknown-host',
+  'removed',
+  'tombstoned',
+  'no-presence',
+];
 
-export type Target =
+export type TargetVerdict =
   | { readonly kind: 'fit' }
   /** Another host takes its place; to be decided inside the commit. */
-  | { readonly kind: 'another'; readonly choice: Choice }
-  | { readonly kind: 'none'; readonly because: Rejection | 'no-presence' }
+  | { readonly kind: 'another'; readonly choice: ElectedHost }
+  | { readonly kind: 'none'; readonly because: CandidateRejection | 'no-presence' }
   /** It comes back into service: that is what the handover waits for. */
   | { readonly kind: 'recovering' }
   /** It was to leave a host that leaves no more. */
   | { readonly kind: 'host-stays' }
-  | { readonly kind: 'abandon'; readonly because: Rejection | 'no-presence' };
+  | { readonly kind: 'abandon'; readonly because: CandidateRejection | 'no-presence' };
 
 /** A target that is away, or connected and not ready, is skipped after this time; without another candidate the handover is cancelled. */
 export const TARGET_TIMEOUT_MS = 60_000;
@@ -53,7 +58,11 @@ export interface TargetQuery {
   readonly isTimedOut: boolean;
 }
 
-export function assessTarget(fleet: FleetReader, active: ActiveHandover, { nowMs, isTimedOut }: TargetQuery): Target {
+export function assessTarget(
+  fleet: FleetReader,
+  active: ActiveHandover,
+  { nowMs, isTimedOut }: TargetQuery,
+): TargetVerdict {
   const context = new ElectionContext(fleet);
   const { service, handover } = active;
   const { cause } = handover.why;

@@ -8,7 +8,7 @@ const LOADS_MAX = 20;
 
 export interface Loads {
   /** The hosts that would receive the most, sorted by amount. */
-  readonly busiest: readonly Load[];
+  readonly busiest: readonly HostLoad[];
   /** How many hosts would receive something, listed or not. */
   readonly hosts: number;
 }
@@ -16,7 +16,7 @@ export interface Loads {
 /** Tenants by evacuator: `{ designations: 2, instances: 11 }`. */
 type ByKind = Readonly<Record<string, number>>;
 
-export interface Load {
+export interface HostLoad {
   readonly host: string;
   readonly before: ByKind;
   readonly after: ByKind;
@@ -34,7 +34,7 @@ export function loadsOf(fleet: FleetReader, planned: readonly EvacuatorPlan[]): 
     .sort((one, other) => other.sum - one.sum || (one.host < other.host ? -1 : 1))
     .slice(0, LOADS_MAX);
   const evacuators = planned.map(({ evacuator }) => evacuator);
-  const busiest = most.map(({ host, kinds }): Load => {
+  const busiest = most.map(({ host, kinds }): HostLoad => {
     const now = evacuators.map(({ name, inventory }) => [name, inventory(fleet, host).length] as const);
     return {
       host,

@@ -4,14 +4,14 @@ import {
   changesSince,
   newestCommit,
   type AppliedChange,
-  type AppliedCommit,
+  type CommitChanges,
   type FleetReader,
 } from '../../fleet/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
 
 export interface PlanBasis {
-  readonly since: AppliedCommit | undefined;
+  readonly since: CommitChanges | undefined;
   readonly hosts: ReadonlySet<string>;
   readonly evacuators: readonly Evacuator[];
 }

@@ -15,7 +15,7 @@ export interface PlanContent {
 }
 
 const PARTS = ['hosts', 'tenants', 'blocked', 'designations'] as const;
-type Part = (typeof PARTS)[number];
+type PlanPart = (typeof PARTS)[number];
 
 /** 64 bits for each part: forging a collision gains nothing, so only accidental ones have to be unlikely. */
 const PART_DIGITS = 16;
@@ -27,7 +27,7 @@ export function planHashOf(content: PlanContent, hash: Hash): string {
 }
 
 /** The same text for the same plan, in whatever order the input came. */
-function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<Part, string>> {
+function planTexts({ hosts, all, promised }: PlanContent): Readonly<Record<PlanPart, string>> {
   return {
     hosts: lines(hosts.map((host) => [host])),
     tenants: lines(all.map(({ host, tenant }) => [host, tenant.kind, tenant.id])),
@@ -53,7 +53,7 @@ function lines(rows: readonly (readonly string[])[]): string {
     .join('\n');
 }
 
-const WORDS: Readonly<Record<Part, string>> = {
+const WORDS: Readonly<Record<PlanPart, string>> = {
   hosts: 'which hosts leave',
   tenants: 'what lives on them',
   blocked: 'what has no place to go',

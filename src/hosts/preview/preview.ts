@@ -63,14 +63,14 @@ export interface DesignationMove {
 }
 
 /** `none`: not noticeable. `brief`: less than a second. `restart`: stopped and started. `ends`: for good. */
-export type Interruption = 'none' | 'brief' | 'restart' | 'ends';
+export type InterruptionKind = 'none' | 'brief' | 'restart' | 'ends';
 
 export interface InterruptionCount {
   readonly kind: string;
   readonly by: Evacuation['kind'];
   readonly how?: string;
   readonly count: number;
-  readonly interruption: Interruption;
+  readonly interruption: InterruptionKind;
 }
 
 /** In one go, for callers that hold up nothing else. */
@@ -237,9 +237,9 @@ function interruptionsOf(all: readonly PlannedEvacuation[]): InterruptionCount[]
 }
 
 /** Kinds of moves that a running tenant notices. In a handover the new path works before the old one ends. */
-const NOTICED: Readonly<Record<string, Interruption>> = { live: 'brief', cold: 'restart' };
+const NOTICED: Readonly<Record<string, InterruptionKind>> = { live: 'brief', cold: 'restart' };
 
-function interruptionOf(evacuation: Evacuation): Interruption {
+function interruptionOf(evacuation: Evacuation): InterruptionKind {
   switch (evacuation.kind) {
     case 'move':
       return NOTICED[evacuation.how] ?? 'none';

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { clearForceDown, joinHosts } from '../decide.ts';
 import { HOST_STATES, type HostState } from '../model.ts';
 import type { HostResult } from './answer.ts';
-import { guests, hash, hostIn, activeHosts, posts, World } from './scale-in-fixture.ts';
+import { guests, hash, hostIn, activeHosts, posts, ScaleInWorld } from './scale-in-fixture.ts';
 import { VERBS, type ScaleInVerb } from './verb-table.ts';
 
-function ask(world: World, verb: ScaleInVerb, hosts: readonly string[]) {
+function ask(world: ScaleInWorld, verb: ScaleInVerb, hosts: readonly string[]) {
   if (verb === 'start') return world.starting(hosts);
   return verb === 'end' ? world.ending(hosts) : world.recovering(hosts);
 }
@@ -14,7 +14,7 @@ function ask(world: World, verb: ScaleInVerb, hosts: readonly string[]) {
 /** The answer for a host, and its state afterwards. */
 async function answered(state: HostState, verb: ScaleInVerb): Promise<string> {
   const connection = { state: 'down' as const, sinceMs: 0 };
-  const world = await World.of(...activeHosts('c9'), hostIn('c1', state, { connection }));
+  const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', state, { connection }));
   const outcome = await world.journal.submit({ by: 'test', decide: ask(world, verb, ['c1']) });
   const hosts = outcome.kind === 'refused' ? outcome.refusal.facts?.['hosts'] : outcome.answer.hosts;
   const [one] = hosts as readonly HostResult[];
@@ -60,7 +60,7 @@ describe('the table', () => {
 
 describe('start', () => {
   test('tombstones-all-of-them-in-one-commit, with one operation', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c3'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c3'));
     const before = world.fleet.revision;
     const answer = await world.commit(world.starting(['c2', 'c1', 'c2']));
     expect(world.fleet.revision).toBe(before + 1);
@@ -73,7 +73,7 @@ describe('start', () => {
   });
 
   test('one-bad-name-refuses-all, and every bad name is listed', async () => {
-    const world = await World.of(...activeHosts('c1'), hostIn('c2', 'joining'), hostIn('c3', 'removed'));
+    const world = await ScaleInWorld.of(...activeHosts('c1'), hostIn('c2', 'joining'), hostIn('c3', 'removed'));
     const refusal = await world.refusal(world.starting(['c1', 'x1', 'c2', 'c3', 'x2']));
     expect(refusal).toMatchObject({ kind: 'not-found', code: 'unknown-host', field: '/hosts' });
     expect(refusal.message).toMatchInlineSnapshot(
@@ -89,25 +89,25 @@ describe('start', () => {
   });
 
   test('wrong-states-alone-are-a-conflict', async () => {
-    const world = await World.of(...activeHosts('c1'), hostIn('c2', 'finalizing'));
+    const world = await ScaleInWorld.of(...activeHosts('c1'), hostIn('c2', 'finalizing'));
     expect(await world.refusal(world.starting(['c1', 'c2']))).toMatchObject({ kind: 'conflict', code: 'wrong-state' });
   });
 
   test('hosts-of-another-site-are-unknown', async () => {
-    const world = await World.of(...activeHosts('c1'));
+    const world = await ScaleInWorld.of(...activeHosts('c1'));
     expect(await world.refusal(world.starting(['c1'], { site: 'edge' }))).toMatchObject({ code: 'unknown-host' });
   });
 
   test('any-form-of-a-name, and two forms of one host count once', async () => {
     const identity = { datapathId: '00000000000000ff', systemId: 'sys-1' };
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'active', { switch: identity }));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'active', { switch: identity }));
     const { hosts } = await world.commit(world.starting(['openflow:255', 'sys-1', 'c1']));
     expect(hosts).toMatchObject([{ host: 'openflow:255', name: 'c1', result: 'accepted' }]);
   });
 
   test('an-id-that-several-hosts-have-is-refused-with-their-names', async () => {
     const both = { switch: { systemId: 'twin' } };
-    const world = await World.of(hostIn('c1', 'active', both), hostIn('c2', 'active', both));
+    const world = await ScaleInWorld.of(hostIn('c1', 'active', both), hostIn('c2', 'active', both));
     const refusal = await world.refusal(world.starting(['twin']));
     expect(refusal).toMatchObject({ code: 'unknown-host', facts: { hosts: [{ reason: { code: 'ambiguous-host' } }] } });
     expect(refusal.message).toContain('twin: an id of c1 and c2. Nothing was changed.');
@@ -115,7 +115,7 @@ describe('start', () => {
   });
 
   test('a-repeated-request-answers-the-same-operation, and nothing is committed', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
     world.driver.held = true;
     const first = await world.commit(world.starting(['c1', 'c2']));
     await world.tick();
@@ -127,7 +127,7 @@ describe('start', () => {
   });
 
   test('hosts-that-leave-already-keep-their-operation, others get a new one', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c9'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c9'));
     const first = await world.commit(world.starting(['c1']));
     const second = await world.commit(world.starting(['c1', 'c2']));
     expect(second.operation).not.toBe(first.operation);
@@ -138,7 +138,7 @@ describe('start', () => {
   });
 
   test('a-drain-that-was-not-asked-for-can-be-asked-for-later', async () => {
-    const world = await World.of(...activeHosts('c1', 'c9'), guests.put('g1', { host: 'c1' }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c9'), guests.put('g1', { host: 'c1' }));
     const { operation } = await world.commit(world.starting(['c1'], { drain: false }));
     await world.settle();
     expect(world.open()).toEqual([`${operation}.c1 empty waiting (left-to-operator)`]);
@@ -149,14 +149,14 @@ describe('start', () => {
   });
 
   test('held-to-a-plan-that-is-another-by-now-it-is-refused', async () => {
-    const world = await World.of(...activeHosts('c1', 'c9'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c9'));
     const plan = { plan: '0'.repeat(64), hash };
     expect(await world.refusal(world.starting(['c1'], { plan }))).toMatchObject({ kind: 'conflict' });
     expect(world.states('c1')).toBe('c1 active');
   });
 
   test('a-host-that-is-being-brought-back-leaves-again', async () => {
-    const world = await World.of(...activeHosts('c1', 'c9'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c9'));
     await world.commit(world.starting(['c1']));
     world.views.behind.add('c1');
     const back = await world.commit(world.recovering(['c1']));
@@ -172,7 +172,7 @@ describe('start', () => {
 
 describe('end', () => {
   test('an-active, a-populated and a-connected-host-are-each-refused-with-their-own-reason', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1'),
       hostIn('c2', 'draining'),
       hostIn('c3', 'drained'),
@@ -197,7 +197,11 @@ describe('end', () => {
 
   test('each-on-its-own: unknown, ready and unready', async () => {
     const down = { connection: { state: 'down' as const, sinceMs: 0 } };
-    const world = await World.of(...activeHosts('c9'), hostIn('a', 'drained', down), hostIn('c', 'draining', down));
+    const world = await ScaleInWorld.of(
+      ...activeHosts('c9'),
+      hostIn('a', 'drained', down),
+      hostIn('c', 'draining', down),
+    );
     await world.commit(() => ({ kind: 'accept', changes: [guests.put('g1', { host: 'c' })], answer: null }));
     const { hosts } = await world.commit(world.ending(['x', 'c', 'a']));
     expect(hosts.map(({ host, result }) => `${host} ${result}`)).toEqual(['a accepted', 'c blocked', 'x unknown']);
@@ -207,7 +211,7 @@ describe('end', () => {
   });
 
   test('blockers-beyond-a-hundred-are-counted-not-named', async () => {
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'draining'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'draining'));
     const many = Array.from({ length: 130 }, (_, nth) => guests.put(`g${nth}`, { host: 'c1' }));
     await world.commit(() => ({ kind: 'accept', changes: many, answer: null }));
     const { facts } = await world.refusal(world.ending(['c1'], { disconnect: true }));
@@ -218,7 +222,7 @@ describe('end', () => {
 
   test('a-service-without-another-candidate-is-no-blocker, and ends with the host', async () => {
     const down = { connection: { state: 'down' as const, sinceMs: 0 } };
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c9'),
       hostIn('c1', 'drained', down),
       posts.put('p1', { host: 'c1', presence: ['c1'] }),
@@ -231,7 +235,7 @@ describe('end', () => {
   });
 
   test('a-join-is-cancelled, and its operation with it', async () => {
-    const world = await World.of(...activeHosts('c9'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'));
     const operation = world.operation();
     const join = { hosts: [{ name: 'c1' }], operation, by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
     await world.commit((fleet) => joinHosts(fleet, join));
@@ -243,7 +247,7 @@ describe('end', () => {
   });
 
   test('a-removed-host-is-unchanged, and so is one that is finalizing', async () => {
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'removed'), hostIn('c2', 'finalizing'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'removed'), hostIn('c2', 'finalizing'));
     const { operation } = await world.commit(world.ending(['c1', 'c2']));
     expect(operation).toBeDefined();
     const { revision } = world.fleet;
@@ -254,7 +258,7 @@ describe('end', () => {
   });
 
   test('a-suspect-host-counts-as-connected, a forced-down one does not', async () => {
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'drained'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'drained'));
     await world.connect('c1', 'suspect');
     expect(await world.refusal(world.ending(['c1']))).toMatchObject({ code: 'blocked' });
     await world.edit('c1', { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } });
@@ -264,7 +268,7 @@ describe('end', () => {
 
 describe('recover', () => {
   test('each-on-its-own, and a refusal only when none was accepted', async () => {
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'finalizing'), hostIn('c2', 'draining'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'finalizing'), hostIn('c2', 'draining'));
     expect(await world.refusal(world.recovering(['c1', 'x']))).toMatchObject({ code: 'unknown-host' });
     const { hosts } = await world.commit(world.recovering(['c2', 'c1', 'x']));
     expect(hosts.map(({ host, result }) => `${host} ${result}`)).toEqual([
@@ -275,7 +279,7 @@ describe('recover', () => {
   });
 
   test('asked-again-it-is-the-same-operation', async () => {
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'draining'));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'draining'));
     world.views.behind.add('c1');
     const first = await world.commit(world.recovering(['c1']));
     const { revision } = world.fleet;
@@ -288,13 +292,13 @@ describe('recover', () => {
 
   test('not-from-quarantine', async () => {
     const quarantined = { because: 'operator-fenced' as const, atMs: 0 };
-    const world = await World.of(...activeHosts('c9'), hostIn('c1', 'draining', { quarantined }));
+    const world = await ScaleInWorld.of(...activeHosts('c9'), hostIn('c1', 'draining', { quarantined }));
     const { facts } = await world.refusal(world.recovering(['c1']));
     expect(facts?.['hosts']).toMatchObject([{ result: 'wrong-state', reason: { code: 'quarantined' } }]);
   });
 
   test('an-operation-that-loses-its-last-host-is-cancelled, one that keeps some is not', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c9'), guests.put('g1', { host: 'c1' }));
     world.driver.held = true;
     const both = await world.commit(world.starting(['c1', 'c2']));
     await world.tick();
@@ -313,7 +317,7 @@ describe('recover', () => {
 test('never: a host is trusted again because it was recovered and drained once more', async () => {
   const leaving = { operation: 'op-x', drain: true, by: 'ann', atMs: 0, rebuilt: true };
   const off = { forcedDown: { reason: 'off', by: 'ann', atMs: 1 }, connection: { state: 'down' as const, sinceMs: 1 } };
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining', { ...off, leaving }));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'draining', { ...off, leaving }));
   await world.commit(world.recovering(['c1']));
   await world.commit(world.starting(['c1']));
   await world.commit((fleet) => clearForceDown(fleet, { id: 'c1', by: 'ann', nowMs: world.nowMs }));

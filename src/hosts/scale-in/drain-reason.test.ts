@@ -1,9 +1,9 @@
 // Which of several waits a drain names as its reason.
 import { expect, test } from 'vitest';
-import { activeHosts, posts, World } from './scale-in-fixture.ts';
+import { activeHosts, posts, ScaleInWorld } from './scale-in-fixture.ts';
 
 test('of-two-services-that-wait-for-the-same-the-one-that-has-left-is-not-named-any-more', async () => {
-  const world = await World.of(
+  const world = await ScaleInWorld.of(
     ...activeHosts('c1', 'c2'),
     posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
     posts.put('dhcp', { host: 'c1', presence: ['c1', 'c2'] }),

@@ -8,18 +8,18 @@ import { clearForceDown, findHost, forceDownHost, type StoredHost } from '../dec
 import { runInOneStep, type Evacuator } from '../evacuator.ts';
 import { recordTransitions } from '../liveness/plan.ts';
 import { drainStep } from './drain.ts';
-import { guests, holding, activeHosts, posts, World } from './scale-in-fixture.ts';
+import { guests, holding, activeHosts, posts, ScaleInWorld } from './scale-in-fixture.ts';
 import { DRAIN_MOVES, EVERY_MOVE, movesOff } from './moves.ts';
 
 const on = (host: string, ...names: readonly string[]) => names.map((name) => guests.put(name, { host }));
 
-async function started(world: World, ...hosts: readonly string[]): Promise<string> {
+async function started(world: ScaleInWorld, ...hosts: readonly string[]): Promise<string> {
   return (await world.commit(world.starting(hosts))).operation ?? '';
 }
 
 describe('a drain', () => {
   test('empties-hosts-and-calls-them-drained', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b'), ...on('c2', 'c'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b'), ...on('c2', 'c'));
     const operation = await started(world, 'c1', 'c2');
     await world.settle();
     expect(world.states('c1', 'c2')).toBe('c1 drained, c2 drained');
@@ -29,7 +29,7 @@ describe('a drain', () => {
   });
 
   test('lets-services-change-hands-before-the-first-guest-leaves', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
@@ -43,7 +43,7 @@ describe('a drain', () => {
   });
 
   test('a-service-without-another-candidate-does-not-keep-the-guests, and gets one by their move', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1'] }),
@@ -55,7 +55,7 @@ describe('a drain', () => {
   });
 
   test('holds-still-while-elections-are-held, and says so', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
@@ -71,7 +71,7 @@ describe('a drain', () => {
   });
 
   test('services-that-wait-for-their-turn-are-not-said-to-be-handed-over', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     const operation = await started(world, 'c1');
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
     // As many as may be at once are being handed over, off other hosts.
@@ -90,7 +90,7 @@ describe('a drain', () => {
   });
 
   test('a-host-that-is-down-with-nothing-but-what-is-not-moved-says-what-that-is', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
     const item = world.fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
@@ -110,7 +110,7 @@ describe('a drain', () => {
   });
 
   test('without-a-drain-services-change-hands-and-guests-stay', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
@@ -133,7 +133,7 @@ describe('budgets', () => {
     ['per-host', { movesPerHostAtOnce: 2, movesAtOnce: 100 }, 4],
     ['overall', { movesPerHostAtOnce: 100, movesAtOnce: 3 }, 3],
   ])('drain-respects-the-budget-%s', async (_name, budget, most) => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 7), ...many('c2', 5));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 7), ...many('c2', 5));
     await world.budget(budget);
     world.driver.held = true;
     await started(world, 'c1', 'c2');
@@ -149,7 +149,7 @@ describe('budgets', () => {
   });
 
   test('a-move-beyond-the-budget-waits-with-that-reason, and starts as soon as another move ends', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 1), ...many('c2', 1));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c9'), ...many('c1', 1), ...many('c2', 1));
     await world.budget({ movesAtOnce: 1 });
     world.driver.held = true;
     const operation = await started(world, 'c1', 'c2');
@@ -162,7 +162,7 @@ describe('budgets', () => {
   });
 
   test('a-tenant-that-cannot-move-does-not-keep-the-others, however many come before them', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c9'),
       ...Array.from({ length: 60 }, (_, nth) => guests.put(`a${100 + nth}`, { host: 'c1', presence: ['c1'] })),
       ...on('c1', 'z1', 'z2'),
@@ -174,7 +174,7 @@ describe('budgets', () => {
   });
 
   test('a-failed-move-is-tried-again, and its siblings go on', async () => {
-    const world = await World.of(...activeHosts('c1', 'c9'), ...on('c1', 'a', 'b', 'c'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c9'), ...on('c1', 'a', 'b', 'c'));
     await world.budget({ movesPerHostAtOnce: 1 });
     world.driver.failures.set('a', 3);
     await started(world, 'c1');
@@ -186,7 +186,7 @@ describe('budgets', () => {
 
 describe('the deadline', () => {
   test('no-move-is-begun-after-it, the host stays draining and says why; a new start goes on', async () => {
-    const world = await World.of(...activeHosts('c1'), ...on('c1', 'a'));
+    const world = await ScaleInWorld.of(...activeHosts('c1'), ...on('c1', 'a'));
     const { operation = '' } = await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
     await world.settle();
     expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'no-valid-host' } });
@@ -209,7 +209,7 @@ describe('the deadline', () => {
   });
 
   test('what-is-under-way-ends-by-itself', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     world.driver.held = true;
     await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
     await world.tick();
@@ -223,13 +223,13 @@ describe('the deadline', () => {
 });
 
 describe('a host that is down', () => {
-  const forceDown = (world: World, id: string) =>
+  const forceDown = (world: ScaleInWorld, id: string) =>
     world.commit((fleet) => forceDownHost(fleet, { id, reason: 'burnt', by: 'ann', nowMs: world.nowMs }));
-  const reconnect = (world: World, host: string) =>
+  const reconnect = (world: ScaleInWorld, host: string) =>
     world.commit((fleet) => recordTransitions(fleet, [{ host, from: 'down', to: 'up' }], world.nowMs));
 
-  async function startForcedDown(): Promise<World> {
-    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
+  async function startForcedDown(): Promise<ScaleInWorld> {
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await world.connect('c1', 'down');
     const operation = await started(world, 'c1');
     await world.settle();
@@ -262,7 +262,7 @@ describe('a host that is down', () => {
   });
 
   test('is-quarantined-at-once-when-it-reported-all-the-time', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), ...on('c1', 'a'));
     await forceDown(world, 'c1');
     await started(world, 'c1');
     await world.settle();
@@ -270,7 +270,7 @@ describe('a host that is down', () => {
   });
 
   test('is-not-quarantined-when-nothing-was-built-elsewhere', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     await world.connect('c1', 'down');
     await forceDown(world, 'c1');
     await started(world, 'c1');
@@ -280,7 +280,7 @@ describe('a host that is down', () => {
   });
 
   test('an-empty-one-is-drained-all-the-same', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     await world.connect('c1', 'down');
     await started(world, 'c1');
     await world.settle();
@@ -290,7 +290,7 @@ describe('a host that is down', () => {
 
 describe('a drained host', () => {
   test('is-draining-again-when-something-appears, by an operation of its own', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     const first = await started(world, 'c1');
     await world.settle();
     await world.commit(() => accept(on('c1', 'late'), null));
@@ -306,7 +306,7 @@ describe('a drained host', () => {
   });
 
   test('stays-drained-while-a-service-has-no-other-host', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1'] }));
     await started(world, 'c1');
     await world.settle();
     const { revision } = world.fleet;
@@ -317,7 +317,7 @@ describe('a drained host', () => {
 });
 
 test('a-restart-between-any-two-ticks-changes-nothing-of-it', async () => {
-  const world = await World.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b', 'c', 'd', 'e', 'f'));
+  const world = await ScaleInWorld.of(...activeHosts('c1', 'c2', 'c3'), ...on('c1', 'a', 'b', 'c', 'd', 'e', 'f'));
   await world.budget({ movesPerHostAtOnce: 2 });
   const operation = await started(world, 'c1', 'c2');
   for (let tick = 0; tick < 12; tick += 1) {
@@ -330,7 +330,7 @@ test('a-restart-between-any-two-ticks-changes-nothing-of-it', async () => {
 });
 
 test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async () => {
-  const world = await World.of(...activeHosts('c1'), guests.put('g', { host: 'c1' }));
+  const world = await ScaleInWorld.of(...activeHosts('c1'), guests.put('g', { host: 'c1' }));
   const { operation } = await world.commit(world.starting(['c1'], { deadlineMs: 60_000 }));
   world.clock.now += 60_001;
   await world.settle();
@@ -343,7 +343,7 @@ test('one-that-becomes-empty-after-its-deadline-is-drained-all-the-same', async 
 
 test('many-that-cannot-move-give-one-reason, and another once the first has moved', async () => {
   const names = Array.from({ length: 60 }, (_, nth) => `g-${String(nth).padStart(2, '0')}`);
-  const world = await World.of(...activeHosts('c1'), ...on('c1', ...names));
+  const world = await ScaleInWorld.of(...activeHosts('c1'), ...on('c1', ...names));
   const operation = await started(world, 'c1');
   await world.settle();
   const first = String(world.item(operation, 'c1')?.reason?.['instance']);
@@ -355,7 +355,10 @@ test('many-that-cannot-move-give-one-reason, and another once the first has move
 });
 
 test('what-a-handover-waits-for-is-what-its-host-waits-for', async () => {
-  const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
+  const world = await ScaleInWorld.of(
+    ...activeHosts('c1', 'c2'),
+    posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
+  );
   world.driver.held = true;
   const operation = await started(world, 'c1');
   for (let tick = 0; tick < 4; tick += 1) await world.tick();
@@ -365,7 +368,7 @@ test('what-a-handover-waits-for-is-what-its-host-waits-for', async () => {
 test.each(['service-not-ready', 'held-out-of-control', 'host-recovering'])(
   'a-service-that-waits-with-%s-keeps-neither-other-services-nor-guests, and is the reason in the end',
   async (code) => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...on('c1', 'a', 'b'),
       posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),

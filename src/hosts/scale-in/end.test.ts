@@ -4,7 +4,7 @@ import { TOKEN } from '../../access/index.ts';
 import { idOf, put, type Change } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
 import { HOST } from '../model.ts';
-import { guests, hostIn, activeHosts, posts, World } from './scale-in-fixture.ts';
+import { guests, hostIn, activeHosts, posts, ScaleInWorld } from './scale-in-fixture.ts';
 
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
 
@@ -18,13 +18,13 @@ const tokenOf = (host: string): Change =>
     createdBy: 'test',
   });
 
-const isRevoked = (world: World, host: string): boolean =>
+const isRevoked = (world: ScaleInWorld, host: string): boolean =>
   world.fleet.get(TOKEN, idOf(TOKEN, `t-${host}`))?.doc.revoked !== undefined;
 
-async function drained(...more: readonly Change[]): Promise<World> {
+async function drained(...more: readonly Change[]): Promise<ScaleInWorld> {
   const identity = { datapathId: '00000000000000ff', systemId: 'sys-1' };
   const facts = { ...DOWN, switch: identity, traits: ['gpu'], tunnelAddress: '10.0.0.1' };
-  return World.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', facts), tokenOf('c1'), ...more);
+  return ScaleInWorld.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', facts), tokenOf('c1'), ...more);
 }
 
 describe('a host that is proven empty', () => {
@@ -134,7 +134,11 @@ describe('force', () => {
   const force = { reason: 'the machine is scrap' };
 
   test('removes-what-is-not-empty, tells it to leave first, and keeps the reason', async () => {
-    const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
+    const world = await ScaleInWorld.of(
+      ...activeHosts('c2'),
+      hostIn('c1', 'draining'),
+      guests.put('g', { host: 'c1' }),
+    );
     await world.commit(world.ending(['c1'], { force }));
     await world.settle();
     expect(world.left).toEqual(['leave c1']);
@@ -145,7 +149,11 @@ describe('force', () => {
   });
 
   test('does-not-wait-for-ever-for-one-that-does-not-leave', async () => {
-    const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
+    const world = await ScaleInWorld.of(
+      ...activeHosts('c2'),
+      hostIn('c1', 'draining'),
+      guests.put('g', { host: 'c1' }),
+    );
     await world.connect('c1', 'suspect');
     await world.commit(world.ending(['c1'], { force }));
     await world.tick();
@@ -156,7 +164,7 @@ describe('force', () => {
   });
 
   test('begins-no-more-moves', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), guests.put('g', { host: 'c1' }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), guests.put('g', { host: 'c1' }));
     await world.connect('c1', 'down');
     const { operation } = await world.commit(world.starting(['c1']));
     await world.settle();
@@ -168,7 +176,7 @@ describe('force', () => {
   });
 
   test('does-not-remove-a-host-in-service', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     expect(await world.refusal(world.ending(['c1'], { force }))).toMatchObject({ code: 'wrong-state' });
   });
 
@@ -186,7 +194,7 @@ describe('force', () => {
 
 describe('a host that is brought back', () => {
   test('is-as-it-was, once it has converged', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'));
     const before = world.host('c1');
     await world.commit(world.starting(['c1']));
     await world.settle();
@@ -204,7 +212,7 @@ describe('a host that is brought back', () => {
   });
 
   test('begins-no-more-moves, and those under way end', async () => {
-    const world = await World.of(
+    const world = await ScaleInWorld.of(
       ...activeHosts('c1', 'c2'),
       ...['a', 'b', 'c'].map((name) => guests.put(name, { host: 'c1' })),
     );
@@ -226,7 +234,7 @@ describe('a host that is brought back', () => {
     [true, 'c1'],
   ])('services-stay-where-they-went-unless-fail-back-is-asked-for: %s', async (failBack, where) => {
     const presence = ['c1', 'c2'];
-    const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence }));
+    const world = await ScaleInWorld.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence }));
     await world.commit(world.starting(['c1']));
     await world.settle();
     expect(posts.on(world.fleet, 'c2')).toEqual(['nat']);
@@ -240,7 +248,7 @@ describe('a host that is brought back', () => {
     ['agent-not-connected', DOWN],
     ['forced-down', { forcedDown: { reason: 'off', by: 'ann', atMs: 0 } }],
   ])('waits-with-a-reason: %s', async (code, facts) => {
-    const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', facts));
+    const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained', facts));
     const { operation = '' } = await world.commit(world.recovering(['c1']));
     await world.settle();
     expect(world.item(operation, 'c1')?.reason).toMatchObject({ code });
@@ -248,7 +256,10 @@ describe('a host that is brought back', () => {
   });
 
   test('waits-for-services-that-are-being-handed-over', async () => {
-    const world = await World.of(...activeHosts('c1', 'c2'), posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }));
+    const world = await ScaleInWorld.of(
+      ...activeHosts('c1', 'c2'),
+      posts.put('nat', { host: 'c1', presence: ['c1', 'c2'] }),
+    );
     world.driver.held = true;
     await world.commit(world.starting(['c1']));
     await world.tick();
@@ -262,7 +273,7 @@ describe('a host that is brought back', () => {
 });
 
 test('the-sequence-of-the-operator: start A, B, C; A and C become empty, B does not; end A, C; recover B', async () => {
-  const world = await World.of(
+  const world = await ScaleInWorld.of(
     ...activeHosts('a', 'b', 'c', 'x'),
     guests.put('ga', { host: 'a' }),
     guests.put('gb', { host: 'b', presence: ['b'] }),

@@ -5,11 +5,11 @@ import { put, type Change } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
 import { isOpen, ITEM } from '../../operations/index.ts';
 import { HOST } from '../model.ts';
-import { EVACUATORS, guests, activeHosts, posts, World } from './scale-in-fixture.ts';
+import { EVACUATORS, guests, activeHosts, posts, ScaleInWorld } from './scale-in-fixture.ts';
 import { DRAIN_MOVES, EVERY_MOVE, movesOff } from './moves.ts';
 
 /** What each leaving host is, has, and waits for. */
-function line(world: World, operation: string, hosts: readonly string[]): string {
+function line(world: ScaleInWorld, operation: string, hosts: readonly string[]): string {
   return hosts
     .map((host) => {
       const { state } = world.host(host) ?? {};
@@ -21,7 +21,7 @@ function line(world: World, operation: string, hosts: readonly string[]): string
 }
 
 test('drain-two-of-four-in-a-fixed-order', async () => {
-  const world = await World.of(
+  const world = await ScaleInWorld.of(
     ...activeHosts('c1', 'c2', 'c3', 'c4'),
     ...['a', 'b', 'c', 'd', 'e'].map((name) => guests.put(name, { host: 'c1' })),
     ...['f', 'g'].map((name) => guests.put(name, { host: 'c2' })),
@@ -87,7 +87,7 @@ function inhabitants(draw: (below: number) => number): Change[] {
 }
 
 /** Something that happens beside the drain. */
-async function happens(world: World, draw: (below: number) => number): Promise<void> {
+async function happens(world: ScaleInWorld, draw: (below: number) => number): Promise<void> {
   const host = HOSTS[draw(HOSTS.length)] as string;
   switch (draw(8)) {
     case 0:
@@ -113,14 +113,14 @@ async function happens(world: World, draw: (below: number) => number): Promise<v
   }
 }
 
-function expectWithinBudgets(world: World): void {
+function expectWithinBudgets(world: ScaleInWorld): void {
   expect(world.fleet.countOf(DRAIN_MOVES, EVERY_MOVE)).toBeLessThanOrEqual(BUDGET.movesAtOnce);
   for (const host of LEAVERS) expect(movesOff(world.fleet, host)).toBeLessThanOrEqual(BUDGET.movesPerHostAtOnce);
 }
 
-async function played(seed: number): Promise<World> {
+async function played(seed: number): Promise<ScaleInWorld> {
   const draw = drawing(seed);
-  const world = await World.of(...activeHosts(...HOSTS), ...inhabitants(draw));
+  const world = await ScaleInWorld.of(...activeHosts(...HOSTS), ...inhabitants(draw));
   await world.budget(BUDGET);
   await world.commit(world.starting(LEAVERS));
   for (let step = 0; step < 25; step += 1) {
@@ -156,7 +156,7 @@ describe('in any order', () => {
 test('the-result-does-not-depend-on-the-order-of-names', async () => {
   const ends: string[] = [];
   for (const hosts of [LEAVERS, LEAVERS.toReversed(), ['c2', 'c3', 'c1', 'c2']]) {
-    const world = await World.of(...activeHosts(...HOSTS), ...inhabitants(drawing(7)));
+    const world = await ScaleInWorld.of(...activeHosts(...HOSTS), ...inhabitants(drawing(7)));
     await world.commit(world.starting(hosts));
     await world.settle();
     const everything = HOSTS.map((host) => `${host}: ${guests.on(world.fleet, host).join(' ')}`);
@@ -166,7 +166,7 @@ test('the-result-does-not-depend-on-the-order-of-names', async () => {
 });
 
 test('never: a host takes a step that its table does not have', async () => {
-  const world = await World.of(...activeHosts('c1'));
+  const world = await ScaleInWorld.of(...activeHosts('c1'));
   const doc = world.host('c1');
   await world.commit(() => accept([put(HOST, 'c1' as never, { ...doc, state: 'finalizing' } as never)], null));
   expect(world.violations).toEqual([

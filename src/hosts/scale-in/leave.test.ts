@@ -13,14 +13,14 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { scaleInEndKind } from './end.ts';
-import { EVACUATORS, guests, hostIn, activeHosts, KINDS, World } from './scale-in-fixture.ts';
+import { EVACUATORS, guests, hostIn, activeHosts, KINDS, ScaleInWorld } from './scale-in-fixture.ts';
 import { scaleInSentences } from './sentences.ts';
 
 const force = { reason: 'the machine is scrap' };
 const DAY_MS = 24 * 3_600_000;
 
 test('never: a host full of guests is ordered to leave because an old removal is retried', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   await world.connect('c1', 'suspect');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   world.clock.now += DAY_MS + 1;
@@ -40,7 +40,7 @@ test('never: a host full of guests is ordered to leave because an old removal is
 });
 
 test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.unable.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.tick();
@@ -54,7 +54,7 @@ test('one-that-could-not-leave-is-not-asked-again-once-something-lives-there', a
 test('never: a host that sends heartbeats is removed because it is forced down', async () => {
   const forcedDown = { reason: 'off', by: 'ann', atMs: 1 };
   const quarantined = { because: 'operator-fenced' as const, atMs: 1 };
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained', { forcedDown, quarantined }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([{ result: 'blocked', reason: { code: 'still-connected' } }]);
   await world.commit(world.ending(['c1'], { disconnect: true }));
@@ -64,7 +64,7 @@ test('never: a host that sends heartbeats is removed because it is forced down',
 });
 
 test('open-tasks-of-a-host-keep-it-while-it-is-connected, and are named', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   const sweep = newOperation({
     id: 'clean-1' as OperationId,
     kind: 'guest-clean',
@@ -86,7 +86,7 @@ test('open-tasks-of-a-host-keep-it-while-it-is-connected, and are named', async 
 test.each(['up', 'suspect'] as const)(
   'one-that-does-not-answer-its-leave-task-is-shown-within-15-s-and-its-end-fails-after-5-minutes: %s',
   async (state) => {
-    const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+    const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
     world.mute.add('c1');
     const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
     const startedMs = world.nowMs;
@@ -114,7 +114,7 @@ test.each(['up', 'suspect'] as const)(
 );
 
 test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-forced: %s', async (state) => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true, force: { reason: 'gone' } }));
   const startedMs = world.nowMs;
@@ -128,7 +128,7 @@ test.each(['up', 'suspect'] as const)('one-that-goes-by-force-is-not-told-to-be-
 });
 
 test('an-answer-that-comes-late-counts', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   await world.commit(world.ending(['c1'], { disconnect: true }));
   for (let tick = 0; tick < 6; tick += 1) await world.tick();
@@ -138,7 +138,7 @@ test('an-answer-that-comes-late-counts', async () => {
 });
 
 test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'draining'), guests.put('g', { host: 'c1' }));
   world.unable.add('c1');
   await world.commit(world.ending(['c1'], { force }));
   await world.tick();
@@ -151,7 +151,7 @@ test('force-goes-on-when-a-host-fails-to-leave-again-and-again', async () => {
 test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async () => {
   const forced = { ...force, by: 'ann', atMs: 0 };
   const leaving = { operation: 'op-before', drain: true, by: 'ann', atMs: 0, forced };
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { leaving }));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained', { leaving }));
   await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
   expect(world.left).toEqual(['leave c1']);
@@ -159,7 +159,7 @@ test('force-that-is-retried-tells-a-connected-host-to-leave-once-more', async ()
 });
 
 test('while-a-peer-is-behind-no-peer-search-runs, and the checks back off', async () => {
-  const world = await World.of(
+  const world = await ScaleInWorld.of(
     ...activeHosts('c2'),
     hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }),
   );
@@ -187,7 +187,7 @@ const STRAYS = { names: ['interface/tap0'], count: 1, sinceMs: 0 };
 const DOWN = { connection: { state: 'down' as const, sinceMs: 0 } };
 
 test('never: a host is removed with strays, unless by force with a reason', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained', { ...DOWN, strays: STRAYS }));
   const refusal = await world.refusal(world.ending(['c1']));
   expect(refusal.facts?.['hosts']).toMatchObject([
     { result: 'blocked', blockers: [{ code: 'strays', host: 'c1', names: ['interface/tap0'], count: 1 }] },
@@ -199,7 +199,7 @@ test('never: a host is removed with strays, unless by force with a reason', asyn
 });
 
 test('what-a-host-finds-when-it-is-told-to-leave-is-written-down-and-in-the-way', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.strays.set('c1', ['interface/tap0', 'instance/ghost']);
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
@@ -209,7 +209,7 @@ test('what-a-host-finds-when-it-is-told-to-leave-is-written-down-and-in-the-way'
 });
 
 test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.strays.set('c1', ['interface/tap0']);
   await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.settle();
@@ -220,7 +220,7 @@ test('force-that-comes-while-a-host-refuses-to-leave-takes-it-out', async () => 
 });
 
 test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more', async () => {
-  const world = await World.of(...activeHosts('c2'), hostIn('c1', 'drained'));
+  const world = await ScaleInWorld.of(...activeHosts('c2'), hostIn('c1', 'drained'));
   world.mute.add('c1');
   const { operation = '' } = await world.commit(world.ending(['c1'], { disconnect: true }));
   await world.commit(world.ending(['c1'], { force }));

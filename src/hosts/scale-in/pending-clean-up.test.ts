@@ -6,10 +6,10 @@ import { OPEN_ITEMS_BY_TARGET, targetKey } from '../../operations/index.ts';
 import { findHost } from '../decide.ts';
 import { HOST, type Host } from '../model.ts';
 import { peerCleanUpKind, recordOwnCleanUp, pendingId } from './pending-clean-up.ts';
-import { hostIn, activeHosts, World } from './scale-in-fixture.ts';
+import { hostIn, activeHosts, ScaleInWorld } from './scale-in-fixture.ts';
 
-const drained = (): Promise<World> =>
-  World.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }));
+const drained = (): Promise<ScaleInWorld> =>
+  ScaleInWorld.of(...activeHosts('c2', 'c3'), hostIn('c1', 'drained', { connection: { state: 'down', sinceMs: 0 } }));
 
 describe('peers of a host that goes', () => {
   test('silent-peers-get-a-pending-clean-up, each until it is back and has converged', async () => {
@@ -132,7 +132,7 @@ describe('peers of a host that goes', () => {
   ])(
     'a-cancelled-join: peers are notified of %s, and those that cannot be get a pending clean-up',
     async (_name, facts) => {
-      const world = await World.of(...activeHosts('c2', 'c3'));
+      const world = await ScaleInWorld.of(...activeHosts('c2', 'c3'));
       await world.edit('c3', { serviceVersion: 3 });
       const { doc } = hostIn('c4', 'joining', { connection: { state: 'up', sinceMs: 0 } });
       await world.commit(() => accept([put(HOST, idOf(HOST, 'c4'), { ...(doc as Host), ...facts })], null));

@@ -71,7 +71,7 @@ export const KINDS: ReadonlyMap<string, OperationKind> = new Map(
 );
 
 /** Hosts that have not applied their view; the others have. */
-class ViewsDriver implements Driver {
+class BehindViewsDriver implements Driver {
   readonly behind = new Set<string>();
   readonly requests: string[][] = [];
 
@@ -101,9 +101,9 @@ const HOUR_MS = 3_600_000;
 
 type ScaleInDecision = (fleet: FleetReader) => Decision<ScaleInAnswer>;
 
-export class World extends TestWorld {
+export class ScaleInWorld extends TestWorld {
   readonly driver = new TenantDriver();
-  readonly views = new ViewsDriver();
+  readonly views = new BehindViewsDriver();
   /** What hosts' agents answered to a task `leave`. */
   readonly left: string[] = [];
   /** Hosts whose agents fail at every task. */
@@ -114,8 +114,8 @@ export class World extends TestWorld {
   readonly mute = new Set<string>();
   #keeper: ScaleInController | undefined;
 
-  static async of(...changes: readonly Change[]): Promise<World> {
-    const world = new World(MODELS);
+  static async of(...changes: readonly Change[]): Promise<ScaleInWorld> {
+    const world = new ScaleInWorld(MODELS);
     delete holding.reason;
     await world.restart();
     await world.put(...changes);

@@ -3,12 +3,12 @@ import { expect, test } from 'vitest';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 
 test('a deletion of a port of a failed build that is refused is repeated: no port is left there', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   world.network.faults.arm({ op: 'bind', outcome: 'binding-failed', times: 3 });
   world.network.faults.arm({ op: 'delete', outcome: 'forbidden', times: 2 });
   const operation = await world.create();
@@ -29,7 +29,7 @@ test('a deletion of a port of a failed build that is refused is repeated: no por
 });
 
 test('instances of one request wait for the ports of the one that has none, and say so', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   const unavailable = () => world.network.faults.arm({ op: 'create', outcome: 'unavailable' });
   unavailable();
   const operation = await world.create({ count: 2 });
@@ -48,7 +48,7 @@ test('instances of one request wait for the ports of the one that has none, and 
 });
 
 test('a build that its deadline ends between two hosts leaves no port connected to the one that failed', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create({ deadlineMs: 600_000 });
   await world.runUntilStep(operation, 'web', 'unbind');
@@ -62,7 +62,7 @@ test('a build that its deadline ends between two hosts leaves no port connected 
 });
 
 test('never: a port is bound where its instance has no claim, also when a delete ends a try and passes its own deadline', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   const operation = await world.create();
   await world.runUntilStep(operation, 'web', 'unbind');
@@ -82,7 +82,7 @@ test('never: a port is bound where its instance has no claim, also when a delete
 });
 
 /** The host loses the segment after the back end has bound and before that is recorded. */
-function loseMappingInFlight(world: World, op: 'bind' | 'activateBinding', host: string): void {
+function loseMappingInFlight(world: InstancesWorld, op: 'bind' | 'activateBinding', host: string): void {
   const { network } = world;
   const attempt = network[op].bind(network);
   network[op] = async (order, fence) => {
@@ -93,7 +93,7 @@ function loseMappingInFlight(world: World, op: 'bind' | 'activateBinding', host:
 }
 
 test('a physical network that is removed while a bind is under way is caught by the commit that records it', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   loseMappingInFlight(world, 'bind', 'h2');
   await world.create();
   await world.settle();
@@ -104,7 +104,7 @@ test('a physical network that is removed while a bind is under way is caught by 
 });
 
 test('the same in a move: it does not call the port connected there, and goes on', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   await world.create();
   await world.settle();
   loseMappingInFlight(world, 'activateBinding', 'h4');
@@ -116,7 +116,7 @@ test('the same in a move: it does not call the port connected there, and goes on
 });
 
 test('a delete of an instance that is being deleted answers with the open operation', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   await world.create();
   await world.settle();
   const remove = async (): Promise<string> => {
@@ -139,7 +139,7 @@ test('a delete of an instance that is being deleted answers with the open operat
 });
 
 test('deletes of some that are being deleted and some that are not end, whichever comes first', async () => {
-  const world = await World.of();
+  const world = await InstancesWorld.of();
   await world.create({ count: 3 });
   await world.settle();
   await world.disconnectHost('h2');
@@ -162,7 +162,7 @@ test('deletes of some that are being deleted and some that are not end, whicheve
 });
 
 test('a deletion that is retried when its instance is gone leaves another of the same name alone', async () => {
-  const world = await World.of();
+  const world = await InstancesWorld.of();
   await world.create();
   await world.settle();
   const remove = async (): Promise<OperationId> => {
@@ -187,7 +187,7 @@ test('a deletion that is retried when its instance is gone leaves another of the
 });
 
 test('never: an instance runs with an address that its port lost when a host of another segment was refused', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   world.machines.fail({ task: 'build', times: 1 });
   world.network.faults.arm({ op: 'bind', host: 'h3', outcome: 'binding-failed', times: 1 });
   await world.create();

@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest';
 import { put } from '../../fleet/index.ts';
 import { findHost, HOST } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { placeInstance, portsOf } from './placement.ts';
 
 describe('placing an instance', () => {
   test('reports-why-there-is-no-host, unless a brief answer is requested', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create();
     const instance = world.instance('web');
     if (instance === undefined) throw new Error('web is not there');
@@ -21,7 +21,7 @@ describe('placing an instance', () => {
   });
 
   test('hosts-that-do-not-know-the-path-of-the-build-are-left-out', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create();
     const instance = world.instance('web');
     if (instance === undefined) throw new Error('web is not there');

@@ -12,12 +12,12 @@ import {
 } from '../../access/index.ts';
 import { DEFAULT_PROJECT } from '../../network/index.ts';
 import { createGroup, deleteGroup, editGroup } from './groups.ts';
-import { GROUP_SCHEMA, type Group } from '../model.ts';
+import { GROUP_SCHEMA, type ServerGroup } from '../model.ts';
 import { GROUP_REPRESENTATION } from '../representations.ts';
 
 const { name, project, policy, movesAtOnce } = GROUP_SCHEMA.properties;
 
-const LISTING: Listing<'group', Group> = {
+const LISTING: Listing<'group', ServerGroup> = {
   representation: GROUP_REPRESENTATION,
   filters: {
     project: { schema: project, valuesOf: (doc) => [doc.project] },
@@ -29,7 +29,7 @@ const LISTING: Listing<'group', Group> = {
 
 const LIMIT = Type.Integer({ minimum: 1, maximum: 10_000 });
 
-const GROUPS: Resource<'group', Group> = {
+const GROUPS: Resource<'group', ServerGroup> = {
   path: '/api/v1/groups',
   plural: 'server groups',
   singular: 'server group',

@@ -1,17 +1,17 @@
 // Decides on server groups: instances that are placed together or apart. The policy of a group never changes: its members were placed by it.
 import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
-import { GROUP, INSTANCES_BY_GROUP, type Group } from '../model.ts';
+import { GROUP, INSTANCES_BY_GROUP, type ServerGroup } from '../model.ts';
 
-export interface CreateGroup extends Pick<Group, 'name' | 'project' | 'policy' | 'movesAtOnce'> {
+export interface CreateGroup extends Pick<ServerGroup, 'name' | 'project' | 'policy' | 'movesAtOnce'> {
   readonly by: string;
   readonly nowMs: number;
 }
 
-export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGroup): Decision<Group> {
+export function createGroup(fleet: FleetReader, { by, nowMs, ...said }: CreateGroup): Decision<ServerGroup> {
   const id = idOf(GROUP, said.name);
   if (fleet.get(GROUP, id) !== undefined) return refuse(groupExists(said.name));
-  const group: Group = { ...said, changedBy: by, changedAtMs: nowMs };
+  const group: ServerGroup = { ...said, changedBy: by, changedAtMs: nowMs };
   return accept([put(GROUP, id, group)], group);
 }
 
@@ -24,17 +24,17 @@ export interface EditGroup {
 }
 
 /** Only the limit: the members were placed by the policy. */
-export function editGroup(fleet: FleetReader, { name, movesAtOnce, by, nowMs }: EditGroup): Decision<Group> {
+export function editGroup(fleet: FleetReader, { name, movesAtOnce, by, nowMs }: EditGroup): Decision<ServerGroup> {
   const stored = fleet.get(GROUP, idOf(GROUP, name));
   if (stored === undefined) return refuse(unknownGroup(name));
   const { movesAtOnce: before, ...rest } = stored.doc;
   if ((before ?? null) === movesAtOnce) return accept([], stored.doc);
   const limit = movesAtOnce === null ? {} : { movesAtOnce };
-  const group: Group = { ...rest, ...limit, changedBy: by, changedAtMs: nowMs };
+  const group: ServerGroup = { ...rest, ...limit, changedBy: by, changedAtMs: nowMs };
   return accept([put(GROUP, stored.id, group)], group);
 }
 
-export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'group', Group>> {
+export function deleteGroup(fleet: FleetReader, name: string): Decision<Stored<'group', ServerGroup>> {
   const stored = fleet.get(GROUP, idOf(GROUP, name));
   if (stored === undefined) return refuse(unknownGroup(name));
   const instances = fleet.countOf(INSTANCES_BY_GROUP, name);

@@ -7,30 +7,31 @@ import { StoreUnavailable } from '../../journal/index.ts';
 import { NETWORK_EVENT, PORT, recordNetworkEvents, type Port } from '../../network/index.ts';
 import { decideDegraded } from './alarm.ts';
 import { degradedReason, disconnectedPorts } from './degraded.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE, type InstanceState } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
 import type { StoredInstance } from '../build/placement.ts';
 import { fixtureF } from '../reference-fixture.ts';
 
-const instanceIn = (world: World): StoredInstance => world.fleet.get(INSTANCE, idOf(INSTANCE, 'web')) as StoredInstance;
+const instanceIn = (world: InstancesWorld): StoredInstance =>
+  world.fleet.get(INSTANCE, idOf(INSTANCE, 'web')) as StoredInstance;
 
-function portWith(world: World, id: string, facts: Partial<Port>): Change {
+function portWith(world: InstancesWorld, id: string, facts: Partial<Port>): Change {
   return put(PORT, idOf(PORT, id), { ...(world.port(id) as Port), ...facts });
 }
 
-function inState(world: World, state: InstanceState): Change {
+function inState(world: InstancesWorld, state: InstanceState): Change {
   return put(INSTANCE, idOf(INSTANCE, 'web'), { ...instanceIn(world).doc, state });
 }
 
-async function unplug(world: World, port: string, nowMs = world.nowMs): Promise<void> {
+async function unplug(world: InstancesWorld, port: string, nowMs = world.nowMs): Promise<void> {
   const serial = world.port(port)?.binding?.serial ?? 0;
   const events = [{ port, name: 'unplugged' as const, serial }];
   await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs }));
 }
 
 /** Bound a moment ago, without an event yet. */
-async function dropEvents(world: World): Promise<number> {
+async function dropEvents(world: InstancesWorld): Promise<number> {
   const changes = [...world.fleet.all(NETWORK_EVENT)].map(({ id }) => remove(NETWORK_EVENT, id));
   await world.put(...changes, portWith(world, 'web-p0', { changedAtMs: world.nowMs }));
   return world.nowMs;
@@ -65,7 +66,7 @@ describe('the check of an instance', () => {
   });
 
   test('the-alarm-is-as-old-as-the-first-trouble', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     await world.create({ networks: [{ network: 'n' }, { network: 'n' }] });
     await world.settle();
     await unplug(world, 'web-p1', world.nowMs - 2000);

@@ -7,7 +7,7 @@ import { recordNetworkEvents, type NetworkEventReport } from '../../network/inde
 import type { RecordStep } from '../../operations/index.ts';
 import { openReplugItem } from './degraded.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE } from '../model.ts';
 import { HOUR_MS, move, startActive } from '../move/moves-fixture.ts';
 import { EVACUATORS, fixtureF } from '../reference-fixture.ts';
@@ -16,7 +16,7 @@ import { shelveInstance } from '../shelve-rebuild/shelve.ts';
 import { instanceToJsonText } from '../representations.ts';
 
 /** The back end reports an event of the port's present binding. */
-async function recordEvent(world: World, name: NetworkEventReport['name']): Promise<void> {
+async function recordEvent(world: InstancesWorld, name: NetworkEventReport['name']): Promise<void> {
   const serial = world.port('web-p0')?.binding?.serial ?? 0;
   const events = [{ port: 'web-p0', name, serial }];
   await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: world.nowMs }));
@@ -27,12 +27,12 @@ interface DegradedJson {
   readonly degraded?: { readonly message: string; readonly lastTry?: string; readonly operation?: string };
 }
 
-function readInstance(world: World): DegradedJson {
+function readInstance(world: InstancesWorld): DegradedJson {
   return JSON.parse(instanceToJsonText(world.fleet.get(INSTANCE, idOf(INSTANCE, 'web'))!, world.fleet)) as DegradedJson;
 }
 
 /** It is unplugged, and the back end no longer binds it. */
-async function startUnplugged(): Promise<World> {
+async function startUnplugged(): Promise<InstancesWorld> {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'bind', host: 'h2', outcome: 'binding-failed', times: 9999 });
   await recordEvent(world, 'unplugged');
@@ -40,14 +40,14 @@ async function startUnplugged(): Promise<World> {
   return world;
 }
 
-const commandBase = (world: World) => ({
+const commandBase = (world: InstancesWorld) => ({
   operation: world.operation(),
   by: 'ann',
   nowMs: world.nowMs,
   deadlineMs: HOUR_MS,
 });
 
-function expectConnected(world: World, host: string): void {
+function expectConnected(world: InstancesWorld, host: string): void {
   expect(world.instance('web')).toMatchObject({ state: 'active', host });
   expect(world.degraded('web')).toEqual([]);
   expect(world.alarm('web')).toBeUndefined();
@@ -215,7 +215,7 @@ describe('a move', () => {
 
 describe('a build', () => {
   test('whose-port-could-not-be-plugged-goes-on-elsewhere-at-once', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     world.network.faults.arm({ op: 'plug', host: 'h2', outcome: 'plug-failed', times: 1 });
     const { nowMs } = world;
     await world.create();
@@ -232,8 +232,8 @@ describe('a build', () => {
 
 describe('nothing is bound for a host that binds ports by itself, and the wait says', () => {
   async function withUnpluggedAt(
-    facts: Parameters<World['edit']>[1],
-  ): Promise<{ world: World; lastTry: () => string }> {
+    facts: Parameters<InstancesWorld['edit']>[1],
+  ): Promise<{ world: InstancesWorld; lastTry: () => string }> {
     const world = await startActive('simulated');
     await world.edit('h2', facts);
     await recordEvent(world, 'unplugged');
@@ -262,7 +262,7 @@ describe('nothing is bound for a host that binds ports by itself, and the wait s
 });
 
 /** Drained off h2, it runs at h4, where the back end no longer binds it. */
-async function startMovedAndDegraded(): Promise<{ readonly world: World; readonly operation: string }> {
+async function startMovedAndDegraded(): Promise<{ readonly world: InstancesWorld; readonly operation: string }> {
   const world = await startActive('simulated');
   world.network.faults.arm({ op: 'activate', outcome: 'binding-failed', times: 9999 });
   const operation = await drain(world, 'h2');
@@ -276,17 +276,17 @@ async function startMovedAndDegraded(): Promise<{ readonly world: World; readonl
   return { world, operation };
 }
 
-async function drain(world: World, host: string): Promise<string> {
+async function drain(world: InstancesWorld, host: string): Promise<string> {
   const command = { hosts: [host], drain: true, ...commandBase(world) };
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
-function expectDrained(world: World, operation: string, host: string): void {
+function expectDrained(world: InstancesWorld, operation: string, host: string): void {
   expect(findHost(world.fleet, host)?.doc.state).toBe('drained');
   expect(world.operationDoc(operation)?.state).toBe('succeeded');
 }
 
-function expectWaitsFor(world: World, operation: string, from: string): void {
+function expectWaitsFor(world: InstancesWorld, operation: string, from: string): void {
   expect(findHost(world.fleet, from)?.doc.state).toBe('draining');
   expect(world.item(operation, from)).toMatchObject({ state: 'waiting', reason: { code: 'moved-and-degraded', from } });
 }

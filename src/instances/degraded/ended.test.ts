@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM, alarmId } from '../../alarms/index.ts';
 import { idOf, put } from '../../fleet/index.ts';
-import type { World } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE, type Instance, type InstanceState } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
 import { instanceToJsonText } from '../representations.ts';
@@ -10,22 +10,24 @@ import { decideDegraded } from './alarm.ts';
 import { endedChanges, readReportedInstances, recordEnded, type ReportedInstance } from './ended.ts';
 
 const WEB = idOf(INSTANCE, 'web');
-const instanceIn = (world: World): Instance => world.instance('web') as Instance;
+const instanceIn = (world: InstancesWorld): Instance => world.instance('web') as Instance;
 const ended = (endedAtMs = 100, state = 'ended'): ReportedInstance => ({ id: 'web', state, endedAtMs });
 
-async function report(world: World, ...reported: readonly ReportedInstance[]): Promise<void> {
+async function report(world: InstancesWorld, ...reported: readonly ReportedInstance[]): Promise<void> {
   const { host = '' } = instanceIn(world);
   const { nowMs } = world;
   await world.commit((fleet) => recordEnded(fleet, { host, reported, nowMs }));
 }
 
 /** What a report would change now. */
-function changesOf(world: World, facts: Partial<ReportedInstance> & { readonly host?: string } = {}): number {
+function changesOf(world: InstancesWorld, facts: Partial<ReportedInstance> & { readonly host?: string } = {}): number {
   const { host = instanceIn(world).host ?? '', ...reported } = facts;
   return endedChanges(world.fleet, { host, reported: [{ ...ended(), ...reported }], nowMs: 1 }).length;
 }
 
-const shown = (world: World): { degraded?: { code: string; message: string; sinceMs: number; ports: unknown[] } } =>
+const shown = (
+  world: InstancesWorld,
+): { degraded?: { code: string; message: string; sinceMs: number; ports: unknown[] } } =>
   JSON.parse(instanceToJsonText({ id: WEB, revision: 1, doc: instanceIn(world) }, world.fleet)) as never;
 
 describe('what a host reports', () => {

@@ -6,26 +6,26 @@ import { PORT, recordNetworkEvents, unbindPort, type Port } from '../../network/
 import type { RecordStep } from '../../operations/index.ts';
 import { decideDegraded } from './alarm.ts';
 import { openReplugItem } from './degraded.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { startActive } from '../move/moves-fixture.ts';
 import { INSTANCE, type Instance } from '../model.ts';
 import { fixtureF } from '../reference-fixture.ts';
 import { instanceReplug } from './replug.ts';
 
-async function unplug(world: World, port = 'web-p0'): Promise<void> {
+async function unplug(world: InstancesWorld, port = 'web-p0'): Promise<void> {
   const serial = world.port(port)?.binding?.serial ?? 0;
   const events = [{ port, name: 'unplugged' as const, serial }];
   await world.commit((fleet) => recordNetworkEvents(fleet, { events, nowMs: world.nowMs }));
 }
 
-async function ticks(world: World, count: number): Promise<void> {
+async function ticks(world: InstancesWorld, count: number): Promise<void> {
   for (let tick = 0; tick < count; tick += 1) await world.tick();
 }
 
-const binds = (world: World): number => world.network.calls.list().filter(({ op }) => op === 'bind').length;
+const binds = (world: InstancesWorld): number => world.network.calls.list().filter(({ op }) => op === 'bind').length;
 
 test('never: a port that is connected is bound again beside one that is not', async () => {
-  const world = await World.of(fixtureF('simulated'));
+  const world = await InstancesWorld.of(fixtureF('simulated'));
   await world.create({ networks: [{ network: 'n' }, { network: 'n' }] });
   await world.settle();
   const before = world.ports('web').map(({ serial }) => serial);
@@ -48,7 +48,12 @@ test('a-port-that-the-host-could-not-plug-is-bound-anew-and-says-so, without-the
   expect([...said]).toContain('The network reported that the host could not plug the port.');
 });
 
-async function report(world: World, name: 'plugged' | 'unplugged', serial: number, port = 'web-p0'): Promise<void> {
+async function report(
+  world: InstancesWorld,
+  name: 'plugged' | 'unplugged',
+  serial: number,
+  port = 'web-p0',
+): Promise<void> {
   await world.commit((fleet) => recordNetworkEvents(fleet, { events: [{ port, name, serial }], nowMs: world.nowMs }));
 }
 

@@ -13,30 +13,30 @@ import {
 } from '../../operations/index.ts';
 import { instanceBuild } from '../build/operation.ts';
 import { deleteInstances } from './request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { instanceMove } from '../move/operation.ts';
 import { HOUR_MS, move, startActive } from '../move/moves-fixture.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
 import { EVACUATORS, fixtureF, KINDS } from '../reference-fixture.ts';
 import { shelveInstance } from '../shelve-rebuild/shelve.ts';
 
-const commandBase = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+const commandBase = (world: InstancesWorld) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
-async function start(world: World, host: string): Promise<void> {
+async function start(world: InstancesWorld, host: string): Promise<void> {
   const command = { hosts: [host], drain: true, deadlineMs: 4 * HOUR_MS, ...commandBase(world) };
   await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command));
 }
 
-const hostOf = (world: World, name: string): Host => findHost(world.fleet, name)?.doc as Host;
+const hostOf = (world: InstancesWorld, name: string): Host => findHost(world.fleet, name)?.doc as Host;
 
 describe('instances of a host that is removed by force', () => {
-  const end = async (world: World, host: string): Promise<void> => {
+  const end = async (world: InstancesWorld, host: string): Promise<void> => {
     const command = { hosts: [host], disconnect: false, force: { reason: 'it burnt down' }, ...commandBase(world) };
     await world.commit((fleet) => endScaleIn(fleet, EVACUATORS, command));
     await world.settle();
   };
 
-  async function removed(): Promise<World> {
+  async function removed(): Promise<InstancesWorld> {
     const world = await startActive();
     await world.disconnectHost('h2');
     await start(world, 'h2');
@@ -176,7 +176,7 @@ describe('instances of a host that is removed by force', () => {
   });
 
   test('that-wait-for-their-ports-to-be-plugged-are-built-elsewhere', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     const operation = await world.create();
     await world.runUntilStep(operation, 'web', 'plug');
     expect(world.instance('web')).toMatchObject({ state: 'building', host: 'h2' });
@@ -187,7 +187,7 @@ describe('instances of a host that is removed by force', () => {
   });
 
   test('never: an instance becomes active on a host that was removed before that is committed', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     const operation = await world.create();
     await world.runUntilStep(operation, 'web', 'plug');
     await world.tick();
@@ -201,7 +201,7 @@ describe('instances of a host that is removed by force', () => {
 });
 
 /** By force, before any task is answered. */
-async function removeWhileNobodyAnswers(world: World, host: string): Promise<void> {
+async function removeWhileNobodyAnswers(world: InstancesWorld, host: string): Promise<void> {
   await world.disconnectHost(host);
   const how = { hosts: [host], ...commandBase(world) };
   await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, { ...how, drain: false, deadlineMs: HOUR_MS }));
@@ -211,7 +211,7 @@ async function removeWhileNobodyAnswers(world: World, host: string): Promise<voi
   expect(hostOf(world, host).state).toBe('removed');
 }
 
-function expectNowhere(world: World): void {
+function expectNowhere(world: InstancesWorld): void {
   expect(world.instance('web')).toMatchObject({ state: 'error', fault: { code: 'target-lost' } });
   expect(world.instance('web')).not.toHaveProperty('host');
   expect([world.claim('web'), world.claim('web', 'move')]).toEqual([undefined, undefined]);

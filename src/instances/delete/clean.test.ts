@@ -11,15 +11,15 @@ import {
   type Copy,
   type CopyRole,
 } from './clean.ts';
-import type { World } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE, type Instance } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
 
-function instanceWith(world: World, facts: Partial<Instance>): Change {
+function instanceWith(world: InstancesWorld, facts: Partial<Instance>): Change {
   return put(INSTANCE, idOf(INSTANCE, 'web'), { ...(world.instance('web') as Instance), ...facts });
 }
 
-function hostWith(world: World, name: string, facts: Partial<Host>): Change {
+function hostWith(world: InstancesWorld, name: string, facts: Partial<Host>): Change {
   return put(HOST, idOf(HOST, name), { ...(world.host(name) as Host), ...facts });
 }
 

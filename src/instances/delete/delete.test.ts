@@ -2,17 +2,17 @@
 import { expect, test } from 'vitest';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
 import { deleteInstances } from './request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS } from '../move/moves-fixture.ts';
 import { KINDS } from '../reference-fixture.ts';
 
-const deleteNamed = (world: World, ...ids: readonly string[]): Promise<{ readonly operation: string }> => {
+const deleteNamed = (world: InstancesWorld, ...ids: readonly string[]): Promise<{ readonly operation: string }> => {
   const command = { ids, operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => deleteInstances(fleet, command));
 };
 
-async function startTwo(): Promise<World> {
-  const world = await World.of();
+async function startTwo(): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   for (const name of ['one', 'two']) await world.create({ name });
   await world.settle();
   // Its host is silent: a deletion stays open.

@@ -3,19 +3,19 @@ import { describe, expect, test } from 'vitest';
 import { loadItem } from '../build/steps.ts';
 import { instanceRelease } from './release.ts';
 import { deleteInstances } from './request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { createPort } from '../../network/decisions-fixture.ts';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import { fixtureF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 const DEADLINE_MS = 600_000;
 
-async function passDeadlineAt(world: World, operation: string, step: string): Promise<void> {
+async function passDeadlineAt(world: InstancesWorld, operation: string, step: string): Promise<void> {
   await world.runUntilStep(operation, 'web', step);
   world.clock.now += DEADLINE_MS + 1;
 }
 
-function expectReleased(world: World, ...ports: readonly string[]): void {
+function expectReleased(world: InstancesWorld, ...ports: readonly string[]): void {
   expect(world.instance('web')).toMatchObject({ state: 'error', nics: [], fault: { code: 'deadline-passed' } });
   expect(world.instance('web')?.host).toBeUndefined();
   expect(world.claim('web')).toBeUndefined();
@@ -36,14 +36,14 @@ describe('deadline-gives-back', () => {
     ['simulated', 'build'],
     ['simulated', 'plug'],
   ] as const)('%s-at-%s: claim, port and copy are gone', async (backEnd, step) => {
-    const world = await World.of(fixtureF(backEnd));
+    const world = await InstancesWorld.of(fixtureF(backEnd));
     await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), step);
     await world.settle();
     expectReleased(world, 'web-p0');
   });
 
   test('the-host-has-a-copy: it is destroyed there before the addresses are free', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
     await world.runUntilStep(operation, 'web', 'build');
     world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
@@ -59,7 +59,7 @@ describe('deadline-gives-back', () => {
   });
 
   test.each(['embedded', 'simulated'] as const)('a-users-port-is-free-again: on %s', async (backEnd) => {
-    const world = await World.of(fixtureF(backEnd));
+    const world = await InstancesWorld.of(fixtureF(backEnd));
     const port = { id: 'mine', network: 'n', admin: true, by: 'ann', nowMs: world.nowMs };
     await world.commit((fleet) => createPort(fleet, port));
     const request = { networks: [{ port: 'mine' }], portIds: [], deadlineMs: DEADLINE_MS };
@@ -72,7 +72,7 @@ describe('deadline-gives-back', () => {
   });
 
   test('the-host-is-not-blocked: nothing of the build is left to evacuate', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     await passDeadlineAt(world, await world.create({ deadlineMs: DEADLINE_MS }), 'plug');
     await world.settle();
     expect(INSTANCE_EVACUATOR.inventory(world.fleet, 'h2')).toEqual([]);
@@ -80,7 +80,7 @@ describe('deadline-gives-back', () => {
   });
 
   test('a-delete-meanwhile: the instance is gone, and nothing is left of it', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
     await world.runUntilStep(operation, 'web', 'build');
     world.machines.perform('h2', { kind: 'build', args: { instance: 'web' } });
@@ -99,7 +99,7 @@ describe('deadline-gives-back', () => {
   });
 
   test('a-delete-meanwhile-does-not-wait-for-the-release: that has nothing to do any more', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
     await world.runUntilStep(operation, 'web', 'build');
     await world.disconnectHost('h2');
@@ -115,7 +115,7 @@ describe('deadline-gives-back', () => {
   });
 
   test('an-answer-of-the-back-end-after-a-delete: the instance stays deleting, and the rest is the deletion’s', async () => {
-    const world = await World.of(fixtureF('simulated'));
+    const world = await InstancesWorld.of(fixtureF('simulated'));
     const operation = await world.create({ deadlineMs: DEADLINE_MS });
     await passDeadlineAt(world, operation, 'ports');
     const release = `release-${operation}.web:late`;

@@ -5,7 +5,7 @@ import { beginEvacuation, planEvacuation, type PlannedEvacuation } from '../../h
 import { accept } from '../../journal/index.ts';
 import { OPERATION, retryOperation, type Operation } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
 import { flavor, fixtureF, hostF, INSTANCE_EVACUATOR, KINDS } from '../reference-fixture.ts';
@@ -18,7 +18,7 @@ function planEvacuations(fleet: FleetReader, hosts: readonly string[], nowMs: nu
 }
 
 /** A line for each tenant of these hosts. */
-function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
+function tenants({ fleet, nowMs }: InstancesWorld, ...hosts: string[]): string[] {
   return planEvacuations(fleet, hosts, nowMs).map((one) => {
     const { evacuation } = one;
     const to = 'to' in evacuation ? ` to ${evacuation.to}` : '';
@@ -27,19 +27,19 @@ function tenants({ fleet, nowMs }: World, ...hosts: string[]): string[] {
   });
 }
 
-function reasons({ fleet, nowMs }: World, host: string): unknown[] {
+function reasons({ fleet, nowMs }: InstancesWorld, host: string): unknown[] {
   return planEvacuations(fleet, [host], nowMs).map(({ evacuation }) => 'reason' in evacuation && evacuation.reason);
 }
 
-async function startTwo(): Promise<World> {
-  const world = await World.of();
+async function startTwo(): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   await world.create({ count: 2 });
   await world.settle();
   return world;
 }
 
 /** Starts them; answers the operations that move instances, besides the sweeps that a rebuild begins. */
-async function evacuate(world: World, host: string): Promise<readonly string[]> {
+async function evacuate(world: InstancesWorld, host: string): Promise<readonly string[]> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   return world.commit((fleet) => {
     const started = beginEvacuation(fleet, INSTANCE_EVACUATOR, planEvacuations(fleet, [host], world.nowMs), how);
@@ -79,7 +79,7 @@ describe('an evacuation plans', () => {
 
   test('what-one-would-take-the-next-does-not-find', async () => {
     const large = flavor('small', { memoryMiB: 60 * 1024 });
-    const world = await World.of(
+    const world = await InstancesWorld.of(
       mergeChanges([...fixtureF(), large, hostF('h2', 900, 'seg0'), hostF('h4', 100, 'seg0'), hostF('h5', 70, 'seg0')]),
     );
     await world.create({ count: 3 });
@@ -92,7 +92,7 @@ describe('an evacuation plans', () => {
   });
 
   test('scans-no-host-for-a-reason, and names the command that does', async () => {
-    const world = await World.of(mergeChanges([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
+    const world = await InstancesWorld.of(mergeChanges([...fixtureF(), flavor('small', { memoryMiB: 300 * 1024 })]));
     await world.create();
     await world.settle();
     const { fleet, nowMs } = world;
@@ -107,7 +107,7 @@ describe('an evacuation plans', () => {
   ])(
     'one-that-stays-still-counts-in-the-group-of-those-after-it: an affinity group on a host that is %s',
     async (_how, dead) => {
-      const world = await World.of();
+      const world = await InstancesWorld.of();
       const group = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
       await world.commit(() => accept([put(GROUP, idOf(GROUP, 'kin'), group)], null));
       await world.create({ count: 3, place: { group: 'kin' } });

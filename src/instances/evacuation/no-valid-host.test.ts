@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { idOf, mergeChanges, runTrial, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { findHost, HOST, planEvacuation, type PlannedEvacuation } from '../../hosts/index.ts';
 import { schedulerModel } from '../../scheduler/index.ts';
-import { World } from '../instances-fixture.ts';
-import { GROUP, type Group } from '../model.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
+import { GROUP, type ServerGroup } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
 import { fixtureF, flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
@@ -15,7 +15,7 @@ function hostIndexOf(fleet: FleetReader): { slots: () => Iterable<number> } {
   return fleet.projection(found) as unknown as { slots: () => Iterable<number> };
 }
 
-const ALONE: Group = { name: 'g', project: 'default', policy: 'affinity', changedBy: 'test', changedAtMs: 0 };
+const ALONE: ServerGroup = { name: 'g', project: 'default', policy: 'affinity', changedBy: 'test', changedAtMs: 0 };
 
 /** As a preview plans it: with the hosts leaving. */
 function planLeaving(fleet: FleetReader, hosts: readonly string[], explained: number): readonly PlannedEvacuation[] {
@@ -35,8 +35,8 @@ function messages(fleet: FleetReader, hosts: readonly string[], explained = 100)
   );
 }
 
-async function worldOf(count: number, ...changes: readonly Change[]): Promise<World> {
-  const world = await World.of(mergeChanges([...fixtureF(), ...changes]));
+async function worldOf(count: number, ...changes: readonly Change[]): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of(mergeChanges([...fixtureF(), ...changes]));
   await world.create({ count });
   await world.settle();
   return world;
@@ -73,7 +73,7 @@ describe('an instance that has no place to go', () => {
   });
 
   test('a-group-that-it-is-alone-in-is-not-what-keeps-it', async () => {
-    const world = await World.of(
+    const world = await InstancesWorld.of(
       mergeChanges([
         ...fixtureF(),
         put(GROUP, idOf(GROUP, 'g'), ALONE),
@@ -107,7 +107,7 @@ describe('an instance that has no place to go', () => {
 
 describe('a report lists why hosts are excluded', () => {
   test('a-build: tried before, with the fault and the hosts; the fault stays the headline', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     world.machines.fail({ task: 'build', times: 9, fault: 'spawn-failed' });
     await world.create({ attemptsMax: 9 });
     await world.settle();
@@ -118,7 +118,7 @@ describe('a report lists why hosts are excluded', () => {
   });
 
   test('a-move: the host that it leaves, and those that were tried', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create();
     await world.settle();
     world.machines.fail({ task: 'prepare', times: 9, fault: 'migration-failed' });

@@ -9,7 +9,7 @@ import { scaleInRoutes } from '../../hosts/runtime.ts';
 import { accept } from '../../journal/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { SITE } from '../../sites/index.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP, INSTANCE, type Instance } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
 import { EVACUATORS, fixtureF, flavor, hostF } from '../reference-fixture.ts';
@@ -37,7 +37,7 @@ interface ReadBy {
 /** The reason of each blocked instance, by its id, with what is said of it. */
 type Said = Readonly<Record<string, { readonly code: string; readonly sentence: string }>>;
 
-async function ask(world: World, path: string, call: object, { site }: ReadBy): Promise<object> {
+async function ask(world: InstancesWorld, path: string, call: object, { site }: ReadBy): Promise<object> {
   const route = ROUTES.find((one) => one.path === path) as Route;
   const caller: Partial<Caller> = { name: 'ann', role: 'operator', ...(site !== undefined && { site }) };
   const submit: RouteContext['submit'] = (_, request) => world.journal.submit({ ...request, by: 'test' });
@@ -67,32 +67,36 @@ function said(shown: readonly Shown[]): Said {
   );
 }
 
-async function saidByTenants(world: World, host: string, by: ReadBy = {}): Promise<Said> {
+async function saidByTenants(world: InstancesWorld, host: string, by: ReadBy = {}): Promise<Said> {
   const call = { params: { id: host }, query: { ...(by.limit !== undefined && { limit: by.limit }) } };
   return said(((await ask(world, '/api/v1/hosts/:id/tenants', call, by)) as { tenants: Shown[] }).tenants);
 }
 
-async function saidByPreview(world: World, host: string, by: ReadBy = {}): Promise<Said> {
+async function saidByPreview(world: InstancesWorld, host: string, by: ReadBy = {}): Promise<Said> {
   const body = { hosts: [host] };
   return said(((await ask(world, '/api/v1/scale-in/preview', { body }, by)) as { blocked: Shown[] }).blocked);
 }
 
-async function saidByStatus(world: World, host: string, by: ReadBy = {}): Promise<Said> {
+async function saidByStatus(world: InstancesWorld, host: string, by: ReadBy = {}): Promise<Said> {
   const query = { host };
   return said(((await ask(world, '/api/v1/scale-in/blocked', { query }, by)) as { blocked: Shown[] }).blocked);
 }
 
-async function start(world: World, hosts: readonly string[], site?: string): Promise<string> {
+async function start(world: InstancesWorld, hosts: readonly string[], site?: string): Promise<string> {
   const how = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 4 * HOUR_MS };
   const command = { hosts, drain: true, ...how, ...(site !== undefined && { site }) };
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
-async function worldOf(...changes: readonly Change[]): Promise<World> {
-  return World.of(mergeChanges([...fixtureF(), ...changes]));
+async function worldOf(...changes: readonly Change[]): Promise<InstancesWorld> {
+  return InstancesWorld.of(mergeChanges([...fixtureF(), ...changes]));
 }
 
-async function create(world: World, name: string, facts: Parameters<World['create']>[0] = {}): Promise<void> {
+async function create(
+  world: InstancesWorld,
+  name: string,
+  facts: Parameters<InstancesWorld['create']>[0] = {},
+): Promise<void> {
   await world.create({ name, ...facts });
   await world.settle();
   expect(world.instance(name)).toMatchObject({ state: 'active' });
@@ -103,7 +107,7 @@ const LARGE = flavor('small', { memoryMiB: 60 * 1024 });
 const AFFINITY = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
 
 /** Instances on h2 that cannot leave it, and part of the sentence that says why. */
-const BLOCKED: readonly (readonly [name: string, make: () => Promise<World>, why: string])[] = [
+const BLOCKED: readonly (readonly [name: string, make: () => Promise<InstancesWorld>, why: string])[] = [
   [
     'its-address-is-in-a-segment-that-no-other-host-reaches',
     async () => {
@@ -198,7 +202,7 @@ describe('an instance that cannot leave', () => {
 
 describe('a place that another drain will take', () => {
   /** Each of two leaving hosts has a large instance, and one of the others has room for one of them. */
-  async function crowded(): Promise<World> {
+  async function crowded(): Promise<InstancesWorld> {
     const world = await worldOf(
       ...[LARGE, hostF('h2', 70, 'seg0'), hostF('h3', 70, 'seg0'), hostF('h4', 70, 'seg0'), hostF('h5', 20, 'seg0')],
     );
@@ -244,7 +248,7 @@ describe('a place that another drain will take', () => {
 
 describe('the site that a drain stays in', () => {
   /** Both other hosts that fit are elsewhere. */
-  async function twoSites(): Promise<World> {
+  async function twoSites(): Promise<InstancesWorld> {
     const world = await worldOf();
     await create(world, 'web');
     const far = put(SITE, idOf(SITE, 'far'), { name: 'far', changedBy: 'x', changedAtMs: 0 });

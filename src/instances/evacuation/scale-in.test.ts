@@ -8,7 +8,7 @@ import { explainer, OPERATION, retryOperation } from '../../operations/index.ts'
 import { beginHold } from '../delete/clean.ts';
 import { deleteInstances } from '../delete/request.ts';
 import { backoffAfterFailure } from './pacing.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP, INSTANCE, RELOCATING_INSTANCES_BY_GROUP, type Instance } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
 import { instanceSentences } from '../sentences.ts';
@@ -19,17 +19,17 @@ const HOUR_MS = 3_600_000;
 
 const explain = explainer([instanceSentences]);
 
-const commandBase = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+const commandBase = (world: InstancesWorld) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
-async function start(world: World, ...hosts: readonly string[]): Promise<string> {
+async function start(world: InstancesWorld, ...hosts: readonly string[]): Promise<string> {
   const command = { hosts, drain: true, deadlineMs: 4 * HOUR_MS, ...commandBase(world) };
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
-const hostOf = (world: World, name: string): Host => findHost(world.fleet, name)?.doc as Host;
+const hostOf = (world: InstancesWorld, name: string): Host => findHost(world.fleet, name)?.doc as Host;
 
-async function startSome(count: number, facts: { readonly limit?: number } = {}): Promise<World> {
-  const world = await World.of();
+async function startSome(count: number, facts: { readonly limit?: number } = {}): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   const { limit } = facts;
   const policy = 'soft-affinity' as const;
   const group = { name: 'kin', project: 'default', policy, changedBy: 'x', changedAtMs: 0 };

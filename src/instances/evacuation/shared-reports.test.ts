@@ -8,14 +8,18 @@ import { createPort } from '../../network/decisions-fixture.ts';
 import { network, segment, subnet } from '../../network/network-fixture.ts';
 import { SITE } from '../../sites/index.ts';
 import { beginSweep } from '../delete/clean.ts';
-import { World } from '../instances-fixture.ts';
-import { GROUP, type Group } from '../model.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
+import { GROUP, type ServerGroup } from '../model.ts';
 import { fixtureF, flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
 
 type Leaver = Omit<LeavingTenants, 'tenants'>;
 
 /** As a preview plans it: with the hosts leaving. */
-function plan<T>(world: World, leaving: readonly Leaver[], read: (trial: Trial, messages: readonly string[]) => T): T {
+function plan<T>(
+  world: InstancesWorld,
+  leaving: readonly Leaver[],
+  read: (trial: Trial, messages: readonly string[]) => T,
+): T {
   return runTrial(world.fleet, (trial) => {
     for (const { host } of leaving) {
       const stored = findHost(trial, host);
@@ -34,17 +38,21 @@ function plan<T>(world: World, leaving: readonly Leaver[], read: (trial: Trial, 
   });
 }
 
-const messages = (world: World, ...leaving: readonly Leaver[]): readonly string[] =>
+const messages = (world: InstancesWorld, ...leaving: readonly Leaver[]): readonly string[] =>
   plan(world, leaving, (_trial, said) => said);
 
 /** Fixture F without a host beside h2 that reaches seg0. */
 const SEG0_ON_H2_ONLY = [hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2')];
 
-async function worldOf(...changes: readonly Change[]): Promise<World> {
-  return World.of(mergeChanges([...fixtureF(), ...changes]));
+async function worldOf(...changes: readonly Change[]): Promise<InstancesWorld> {
+  return InstancesWorld.of(mergeChanges([...fixtureF(), ...changes]));
 }
 
-async function create(world: World, name: string, facts: Parameters<World['create']>[0] = {}): Promise<void> {
+async function create(
+  world: InstancesWorld,
+  name: string,
+  facts: Parameters<InstancesWorld['create']>[0] = {},
+): Promise<void> {
   await world.create({ name, ...facts });
   await world.settle();
   expect(world.instance(name)).toMatchObject({ state: 'active' });
@@ -64,7 +72,13 @@ describe('a report', () => {
   });
 
   test('counts-the-members-of-a-group-that-were-reported-before', async () => {
-    const group: Group = { name: 'g', project: 'default', policy: 'anti-affinity', changedBy: 'test', changedAtMs: 0 };
+    const group: ServerGroup = {
+      name: 'g',
+      project: 'default',
+      policy: 'anti-affinity',
+      changedBy: 'test',
+      changedAtMs: 0,
+    };
     const world = await worldOf(put(GROUP, idOf(GROUP, 'g'), group), hostF('h5', 100, 'seg2'));
     for (const name of ['one', 'two']) await create(world, name, { place: { group: 'g' } });
     expect([world.instance('one')?.host, world.instance('two')?.host]).toEqual(['h2', 'h3']);
@@ -78,7 +92,7 @@ describe('a report', () => {
 
 describe('a report and the site of a leaving host', () => {
   /** Both hosts that reach the segment leave; two other hosts are elsewhere. */
-  async function twoSites(): Promise<World> {
+  async function twoSites(): Promise<InstancesWorld> {
     const world = await worldOf(hostF('h5', 100, 'seg2'));
     await create(world, 'one');
     await create(world, 'two', { place: { onlyHost: 'h4' } });

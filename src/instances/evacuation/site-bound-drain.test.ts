@@ -6,7 +6,7 @@ import { findHost, HOST, startScaleIn } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
 import { retryOperation } from '../../operations/index.ts';
 import { SITE } from '../../sites/index.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE } from '../model.ts';
 import { moveInstances } from '../move/move.ts';
 import type { StoredInstance } from '../build/placement.ts';
@@ -18,8 +18,8 @@ const HERE = 'central';
 const OTHERS = ['h4', 'h5'];
 
 /** An instance on h2, whose segment is also reached from two hosts of another site, and from none of its own. */
-async function world(): Promise<World> {
-  const made = await World.of();
+async function world(): Promise<InstancesWorld> {
+  const made = await InstancesWorld.of();
   const away = OTHERS.map((name) => {
     const host = findHost(made.fleet, name);
     if (host === undefined) throw new Error('the fixture is another one');
@@ -36,14 +36,22 @@ async function world(): Promise<World> {
   return made;
 }
 
-const commandBase = (of: World) => ({ operation: of.operation(), by: 'ann', nowMs: of.nowMs, deadlineMs: HOUR_MS });
+const commandBase = (of: InstancesWorld) => ({
+  operation: of.operation(),
+  by: 'ann',
+  nowMs: of.nowMs,
+  deadlineMs: HOUR_MS,
+});
 
-async function start(of: World, facts: { readonly site?: string; readonly drain?: boolean } = {}): Promise<string> {
+async function start(
+  of: InstancesWorld,
+  facts: { readonly site?: string; readonly drain?: boolean } = {},
+): Promise<string> {
   const command = { hosts: ['h2'], drain: true, ...commandBase(of), ...facts };
   return (await of.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
-async function bringHome(of: World, host: string): Promise<void> {
+async function bringHome(of: InstancesWorld, host: string): Promise<void> {
   const stored = findHost(of.fleet, host);
   if (stored !== undefined) await of.commit(() => accept([put(HOST, stored.id, { ...stored.doc, site: HERE })], null));
 }

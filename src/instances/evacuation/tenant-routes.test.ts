@@ -5,12 +5,12 @@ import { findHost, runInOneStep, type Evacuator } from '../../hosts/index.ts';
 import { CLAIM } from '../../network/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { INSTANCE_EVACUATOR } from '../reference-fixture.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { instanceSentences } from '../sentences.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 
 async function ask(
-  world: World,
+  world: InstancesWorld,
   host: string,
   caller: Partial<Caller>,
   { query = {}, evacuator = INSTANCE_EVACUATOR }: { readonly query?: object; readonly evacuator?: Evacuator } = {},
@@ -24,8 +24,8 @@ async function ask(
   return answered.kind === 'refuse' ? answered.refusal.code : answered.body;
 }
 
-async function startOne(): Promise<World> {
-  const world = await World.of();
+async function startOne(): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   await world.create();
   await world.settle();
   return world;
@@ -72,7 +72,7 @@ describe('the tenants of a host', () => {
   });
 
   test('no-more-are-tried-than-requested, and all are counted', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create({ count: 3 });
     await world.settle();
     const two = await ask(world, 'h2', {}, { query: { limit: 2 } });

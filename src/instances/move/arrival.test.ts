@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { put } from '../../fleet/index.ts';
 import { CLAIM, claimId, PORTS_BY_HOST, type Claim } from '../../network/index.ts';
 import { retryOperation, type OperationId } from '../../operations/index.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { rebuildInstances } from '../shelve-rebuild/rebuild.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
@@ -118,7 +118,7 @@ describe('older hosts, which bind by themselves', () => {
   ] as const)(
     'version %i on a network of %s: bound when it runs at the target, not before',
     async (version, backEnd) => {
-      const world = await World.of(fixtureF(backEnd));
+      const world = await InstancesWorld.of(fixtureF(backEnd));
       for (const name of ['h1', 'h2', 'h3', 'h4', 'h5']) await world.edit(name, { serviceVersion: version });
       await world.create();
       await world.settle();
@@ -138,7 +138,7 @@ describe('older hosts, which bind by themselves', () => {
 });
 
 describe('the deadline', () => {
-  async function passed(step: string): Promise<{ world: World; operation: OperationId }> {
+  async function passed(step: string): Promise<{ world: InstancesWorld; operation: OperationId }> {
     const world = await startActive();
     const operation = await move(world, { deadlineMs: 600_000 });
     await world.runUntilStep(operation, 'web', step);
@@ -149,7 +149,7 @@ describe('the deadline', () => {
     return { world, operation };
   }
 
-  async function retried({ world, operation }: { world: World; operation: OperationId }): Promise<void> {
+  async function retried({ world, operation }: { world: InstancesWorld; operation: OperationId }): Promise<void> {
     await world.commit((fleet) => retryOperation(fleet, { id: operation, kinds: KINDS, nowMs: world.nowMs }));
     await world.settle();
     expect(world.instance('web')).toMatchObject({ state: 'active', host: 'h4' });

@@ -1,12 +1,12 @@
 // Moves on back ends outside the journal: the target is bound before anything leaves the source, so that no instance is migrated to a target that cannot
 // be bound.
 import { describe, expect, test } from 'vitest';
-import type { World } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 
 const BACK_ENDS = ['simulated', 'simulated-single'] as const;
 
-function expectConnectedAt(world: World, host: string): void {
+function expectConnectedAt(world: InstancesWorld, host: string): void {
   expect(world.instance('web')).toMatchObject({ state: 'active', host });
   expect(world.ports('web')[0]?.binding?.host).toBe(host);
   expect(world.network.port('web-p0')?.binding).toMatchObject({ host, type: 'simulated' });
@@ -18,7 +18,7 @@ function expectConnectedAt(world: World, host: string): void {
   expect(world.violations).toEqual([]);
 }
 
-function migrateTasks(world: World): readonly string[] {
+function migrateTasks(world: InstancesWorld): readonly string[] {
   return world.machines.log.filter((line) => line.startsWith('migrate'));
 }
 
@@ -101,7 +101,7 @@ describe.each(BACK_ENDS)('a target that cannot be bound to, on %s', (backEnd) =>
 
 describe('one binding: the way back to the source', () => {
   /** Bound at the target, and then the source fails to migrate. */
-  async function failMigration(deadlineMs = HOUR_MS): Promise<{ world: World; operation: string }> {
+  async function failMigration(deadlineMs = HOUR_MS): Promise<{ world: InstancesWorld; operation: string }> {
     const world = await startActive('simulated-single');
     world.machines.fail({ task: 'migrate', times: 1, fault: 'migration-failed' });
     const operation = await move(world, { deadlineMs });
@@ -153,7 +153,8 @@ describe('one binding: the way back to the source', () => {
 });
 
 describe('while-a-back-end-is-silent-the-reason-says-where-the-instance-is', () => {
-  const reasonAt = (world: World, operation: string): object | undefined => world.item(operation, 'web')?.reason;
+  const reasonAt = (world: InstancesWorld, operation: string): object | undefined =>
+    world.item(operation, 'web')?.reason;
 
   test('while the target is bound it runs at the source', async () => {
     const world = await startActive('simulated');

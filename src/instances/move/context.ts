@@ -12,14 +12,14 @@ import {
 } from '../../operations/index.ts';
 import { loadItem } from '../build/steps.ts';
 import { beginSweep, beginHold } from '../delete/clean.ts';
-import { INSTANCE, MOVE_TRIES_MAX, type Instance, type Move } from '../model.ts';
+import { INSTANCE, MOVE_TRIES_MAX, type Instance, type MoveState } from '../model.ts';
 import { bindModeOn, type BindMode, type StoredInstance } from '../build/placement.ts';
 
 export const MOVER = 'operation:instance-move';
 
 /** An instance with its move. */
 export interface MovingInstance extends StoredInstance {
-  readonly doc: Instance & { readonly move: Move };
+  readonly doc: Instance & { readonly move: MoveState };
 }
 
 /** The target of a move; undefined before a host is chosen. */

@@ -4,11 +4,11 @@ import { describe, expect, test } from 'vitest';
 import type { PortOutcome } from '../../network/index.ts';
 import { retryOperation } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 
-function expectConnected(world: World, host: string): void {
+function expectConnected(world: InstancesWorld, host: string): void {
   expect(world.instance('web')).toMatchObject({ state: 'active', host });
   expect(world.instance('web')?.fault).toBeUndefined();
   expect(world.instance('web')?.move).toBeUndefined();
@@ -22,7 +22,7 @@ function expectConnected(world: World, host: string): void {
 }
 
 /** It runs where its ports are not connected, records why its move failed, is shown as degraded, and is reconciled. */
-function expectDisconnected(world: World, host: string, fault: string): void {
+function expectDisconnected(world: InstancesWorld, host: string, fault: string): void {
   const { state, host: at, fault: said } = world.instance('web') ?? {};
   expect({ state, at, isSaid: said !== undefined }).toEqual({ state: 'active', at: host, isSaid: true });
   expect(world.degraded('web')).toEqual(['web-p0: unbound']);
@@ -44,7 +44,7 @@ function expectDisconnected(world: World, host: string, fault: string): void {
 
 /** A move to h4 whose ports the back end refuses to connect there, and everywhere else afterwards. */
 async function moveDisconnected(
-  world: World,
+  world: InstancesWorld,
   outcome: PortOutcome,
   facts: Parameters<typeof move>[1] = {},
 ): Promise<string> {
@@ -58,8 +58,8 @@ async function moveDisconnected(
 
 describe('before the source migrates the instance', () => {
   test.each([
-    ['loses-its-mapping', (world: World) => world.edit('h4', { physicalNetworks: [] })],
-    ['is-forced-down', (world: World) => world.forceDown('h4')],
+    ['loses-its-mapping', (world: InstancesWorld) => world.edit('h4', { physicalNetworks: [] })],
+    ['is-forced-down', (world: InstancesWorld) => world.forceDown('h4')],
   ])('a target that %s is replaced by another', async (_name, strike) => {
     const world = await startActive();
     const operation = await move(world);
@@ -215,7 +215,7 @@ describe('after the source has migrated the instance', () => {
 test.each(['embedded', 'simulated'] as const)(
   'an older host that cannot bind on %s runs it without its ports, and it moves on',
   async (backEnd) => {
-    const world = await World.of(fixtureF(backEnd));
+    const world = await InstancesWorld.of(fixtureF(backEnd));
     for (const name of ['h1', 'h2', 'h3', 'h4', 'h5']) await world.edit(name, { serviceVersion: 1 });
     await world.create();
     await world.settle();

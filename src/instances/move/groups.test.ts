@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { findHost, startScaleIn } from '../../hosts/index.ts';
 import { accept } from '../../journal/index.ts';
-import { World } from '../instances-fixture.ts';
-import { GROUP, type Group } from '../model.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
+import { GROUP, type ServerGroup } from '../model.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
 import { EVACUATORS } from '../reference-fixture.ts';
 import { shelveInstance, unshelveInstance } from '../shelve-rebuild/shelve.ts';
 
-async function createGrouped(policy: Group['policy'], ...names: readonly string[]): Promise<World> {
-  const world = await World.of();
+async function createGrouped(policy: ServerGroup['policy'], ...names: readonly string[]): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   const group = { name: 'kin', project: 'default', policy, changedBy: 'x', changedAtMs: 0 };
   await world.commit(() => accept([put(GROUP, idOf(GROUP, 'kin'), group)], null));
   for (const name of names) await world.create({ name, place: { group: 'kin' } });
@@ -18,7 +18,7 @@ async function createGrouped(policy: Group['policy'], ...names: readonly string[
   return world;
 }
 
-async function moveAndSettle(world: World, facts: Partial<MoveInstances> = {}): Promise<void> {
+async function moveAndSettle(world: InstancesWorld, facts: Partial<MoveInstances> = {}): Promise<void> {
   const authorship = { operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: 3_600_000 };
   await world.commit((fleet) => moveInstances(fleet, { ids: ['web'], kind: 'live', ...authorship, ...facts }));
   await world.settle();
@@ -50,9 +50,9 @@ describe('a move in a server group', () => {
 });
 
 describe('a-group-that-must-be-together-on-a-leaving-host', () => {
-  const authorship = (world: World) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
+  const authorship = (world: InstancesWorld) => ({ operation: world.operation(), by: 'ann', nowMs: world.nowMs });
 
-  async function draining(): Promise<{ world: World; operation: string }> {
+  async function draining(): Promise<{ world: InstancesWorld; operation: string }> {
     const world = await createGrouped('affinity', 'web', 'db', 'lb');
     expect(['web', 'db', 'lb'].map((id) => world.instance(id)?.host)).toEqual(['h2', 'h2', 'h2']);
     const command = { hosts: ['h2'], drain: true, deadlineMs: 4 * 3_600_000, ...authorship(world) };

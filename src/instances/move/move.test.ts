@@ -4,17 +4,17 @@ import type { FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { moveInstances, type MoveInstances } from './move.ts';
 
-async function startActive(): Promise<World> {
-  const world = await World.of();
+async function startActive(): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of();
   await world.create();
   await world.settle();
   return world;
 }
 
-function decideMove(world: World, facts: Partial<MoveInstances> = {}) {
+function decideMove(world: InstancesWorld, facts: Partial<MoveInstances> = {}) {
   const command: MoveInstances = {
     ids: ['web'],
     kind: 'live',
@@ -43,7 +43,7 @@ describe('a move is refused and changes nothing', () => {
   });
 
   test('not-active', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create();
     expect(await world.refusal(decideMove(world))).toMatchObject({ code: 'not-active', facts: { state: 'building' } });
   });
@@ -120,7 +120,7 @@ test('a-moved-instance-can-move-back-and-is-distinguished-by-serial', async () =
 });
 
 test('a-host-that-was-asked-for-by-name-at-the-build-does-not-bind-the-move', async () => {
-  const world = await World.of();
+  const world = await InstancesWorld.of();
   await world.create({ place: { onlyHost: 'h2' } });
   await world.settle();
   await world.commit(decideMove(world));

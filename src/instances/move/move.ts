@@ -6,14 +6,14 @@ import { accept, refuse, type Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import { disconnectedPorts } from '../degraded/degraded.ts';
 import { currentPathOf } from '../gates.ts';
-import { vacatedHosts, INSTANCE, type Move } from '../model.ts';
+import { vacatedHosts, INSTANCE, type MoveState } from '../model.ts';
 import { isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
 import { notActive } from '../shelve-rebuild/shelve.ts';
 import { beginInstanceOperation, resolveInstances, type OperationRequest } from '../instance-operation.ts';
 
 export interface MoveInstances extends OperationRequest {
   readonly ids: readonly string[];
-  readonly kind: Move['kind'];
+  readonly kind: MoveState['kind'];
   /** The only acceptable target; without it the scheduler chooses one for each. */
   readonly target?: string;
 }
@@ -33,7 +33,7 @@ export function moveInstances(
     const details = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
     // Drains that wait until it is connected keep waiting, whatever the result of this move.
     const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
-    const move: Move = movedOff.length === 0 ? details : { ...details, movedOff };
+    const move: MoveState = movedOff.length === 0 ? details : { ...details, movedOff };
     const path = currentPathOf(fleet, doc);
     return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });
   });

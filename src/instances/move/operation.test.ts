@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { BUILD_FAILURES } from '../../scheduler/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import type { World } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS, move, startActive } from './moves-fixture.ts';
 import { renderPlan } from '../plan-fixture.ts';
 
-function failuresOf(world: World, host: string): number {
+function failuresOf(world: InstancesWorld, host: string): number {
   return world.fleet.get(BUILD_FAILURES, idOf(BUILD_FAILURES, host))?.doc.count ?? 0;
 }
 

@@ -7,7 +7,7 @@ import { recordBuildFailure } from '../../scheduler/index.ts';
 import { disconnectedPorts, troublesText } from '../degraded/degraded.ts';
 import { FAULTS, canRetry, recordFault, type AttemptFailure } from '../faults.ts';
 import { dropClaim, composeFault } from '../build/failure.ts';
-import { vacatedHosts, type Attempt, type InstanceFault, type Move } from '../model.ts';
+import { vacatedHosts, type Attempt, type InstanceFault, type MoveState } from '../model.ts';
 import {
   failMove,
   holdEnd,
@@ -61,7 +61,7 @@ function restartMove(look: MoveContext): MoveContext {
   const { doc } = instance;
   const { origin: _, ...rest } = doc.move;
   const movedOff = vacatedHosts(doc);
-  const move: Move = { ...rest, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
+  const move: MoveState = { ...rest, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
 

@@ -5,7 +5,7 @@ import { accept, type Decision } from '../../journal/index.ts';
 import { PORTS_BY_HOST } from '../../network/index.ts';
 import type { OperationId } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
 import { renderPlan } from '../plan-fixture.ts';
@@ -14,19 +14,19 @@ import { fixtureF } from '../reference-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
-  const world = await World.of(fixtureF(backEnd));
+async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
   return world;
 }
 
-function decideRebuild(world: World, ids: readonly string[] = ['web'], deadlineMs = HOUR_MS) {
+function decideRebuild(world: InstancesWorld, ids: readonly string[] = ['web'], deadlineMs = HOUR_MS) {
   const command = { ids, operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs };
   return (fleet: FleetReader): Decision<{ readonly operation: OperationId }> => rebuildInstances(fleet, command);
 }
 
-async function loseHost(world: World, host = 'h2'): Promise<void> {
+async function loseHost(world: InstancesWorld, host = 'h2'): Promise<void> {
   await world.disconnectHost(host);
   await world.forceDown(host);
 }
@@ -48,7 +48,7 @@ describe('a rebuild is refused and changes nothing', () => {
   });
 
   test('not-rebuildable: an instance that never ran, and one that is being built', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     await world.create();
     expect(await world.refusal(decideRebuild(world))).toMatchObject({
       code: 'not-rebuildable',
@@ -110,7 +110,7 @@ test.each([
 ] as const)(
   'a-port-is-not-connected-at-the-dead-host-once-room-is-elsewhere: version %i, %s',
   async (version, backEnd) => {
-    const world = await World.of(fixtureF(backEnd));
+    const world = await InstancesWorld.of(fixtureF(backEnd));
     for (const name of ['h1', 'h2', 'h3', 'h4', 'h5']) await world.edit(name, { serviceVersion: version });
     await world.create();
     await world.settle();
@@ -316,7 +316,7 @@ describe('nothing is destroyed before a successor runs, also where the host that
 });
 
 test('its-own-place-in-an-affinity-group-does-not-hold-it-at-the-dead-host', async () => {
-  const world = await World.of();
+  const world = await InstancesWorld.of();
   const group = { name: 'near', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
   await world.commit(() => accept([put(GROUP, idOf(GROUP, 'near'), group)], null));
   await world.create({ place: { group: 'near' } });

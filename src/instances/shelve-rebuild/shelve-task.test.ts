@@ -12,29 +12,29 @@ import {
   type TaskAnswer,
 } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import type { World } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { HOUR_MS, startActive } from '../move/moves-fixture.ts';
 import { shelveInstance } from './shelve.ts';
 import { instanceShelve } from './shelve-operation.ts';
 
-async function startShelve(world: World): Promise<OperationId> {
+async function startShelve(world: InstancesWorld): Promise<OperationId> {
   const command = { id: 'web', by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
   const operation = world.operation();
   await world.commit((fleet) => shelveInstance(fleet, { ...command, operation }));
   return operation;
 }
 
-function itemOf({ fleet }: World, operation: OperationId): StoredItem {
+function itemOf({ fleet }: InstancesWorld, operation: OperationId): StoredItem {
   const item = fleet.get(ITEM, idOf(ITEM, `${operation}.web`));
   if (item === undefined) throw new Error(`no item of ${operation}`);
   return item;
 }
 
-const taskOf = (world: World, operation: OperationId) =>
+const taskOf = (world: InstancesWorld, operation: OperationId) =>
   instanceShelve.task?.(world.fleet, itemOf(world, operation))?.kind;
 
 /** Records an answer as if the item still waited for it. */
-async function answer(world: World, item: StoredItem, outcome: TaskAnswer['outcome']): Promise<unknown> {
+async function answer(world: InstancesWorld, item: StoredItem, outcome: TaskAnswer['outcome']): Promise<unknown> {
   const said: TaskAnswer = { task: taskId(item), outcome };
   return world.commit((fleet) => {
     const step = instanceShelve.handleTaskAnswer?.(fleet, item, said, world.nowMs);
@@ -43,7 +43,7 @@ async function answer(world: World, item: StoredItem, outcome: TaskAnswer['outco
 }
 
 /** The plan of this moment, committed. */
-async function commitPlan(world: World, operation: OperationId): Promise<void> {
+async function commitPlan(world: InstancesWorld, operation: OperationId): Promise<void> {
   for (const next of instanceShelve.plan(world.fleet, [itemOf(world, operation)], world.nowMs)) {
     if (next.kind === 'act') throw new Error('nothing outside the journal is concerned');
     const steps = next.kind === 'decide' ? next.decide(world.fleet, world.nowMs) : [next];
@@ -51,12 +51,12 @@ async function commitPlan(world: World, operation: OperationId): Promise<void> {
   }
 }
 
-async function deleteWeb(world: World): Promise<void> {
+async function deleteWeb(world: InstancesWorld): Promise<void> {
   const command = { ids: ['web'], operation: world.operation(), by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS };
   await world.commit((fleet) => deleteInstances(fleet, command));
 }
 
-async function disconnectForGood(world: World): Promise<void> {
+async function disconnectForGood(world: InstancesWorld): Promise<void> {
   await world.disconnectHost('h2');
   await world.forceDown('h2');
 }

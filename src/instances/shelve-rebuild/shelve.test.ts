@@ -4,15 +4,15 @@ import type { FleetReader } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { cancelOperation, retryOperation, type OperationId } from '../../operations/index.ts';
 import { deleteInstances } from '../delete/request.ts';
-import { World } from '../instances-fixture.ts';
+import { InstancesWorld } from '../instances-fixture.ts';
 import { renderPlan } from '../plan-fixture.ts';
 import { fixtureF, KINDS } from '../reference-fixture.ts';
 import { shelveInstance, unshelveInstance, type ShelveInstance } from './shelve.ts';
 
 const HOUR_MS = 3_600_000;
 
-async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<World> {
-  const world = await World.of(fixtureF(backEnd));
+async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded'): Promise<InstancesWorld> {
+  const world = await InstancesWorld.of(fixtureF(backEnd));
   await world.create();
   await world.settle();
   return world;
@@ -20,13 +20,13 @@ async function startActive(backEnd: Parameters<typeof fixtureF>[0] = 'embedded')
 
 type Verb = typeof shelveInstance;
 
-function decideShelve(world: World, verb: Verb, facts: Partial<ShelveInstance> = {}) {
+function decideShelve(world: InstancesWorld, verb: Verb, facts: Partial<ShelveInstance> = {}) {
   const base = { id: 'web', by: 'ann', nowMs: world.nowMs, deadlineMs: HOUR_MS, hasCredentials: true };
   const command = { ...base, operation: world.operation(), ...facts };
   return (fleet: FleetReader): Decision<{ readonly operation: OperationId }> => verb(fleet, command);
 }
 
-async function startShelved(backEnd?: Parameters<typeof fixtureF>[0]): Promise<World> {
+async function startShelved(backEnd?: Parameters<typeof fixtureF>[0]): Promise<InstancesWorld> {
   const world = await startActive(backEnd);
   await world.commit(decideShelve(world, shelveInstance));
   await world.settle();
@@ -36,7 +36,7 @@ async function startShelved(backEnd?: Parameters<typeof fixtureF>[0]): Promise<W
 
 describe('refused', () => {
   test('unknown-instance', async () => {
-    const world = await World.of();
+    const world = await InstancesWorld.of();
     for (const verb of [shelveInstance, unshelveInstance]) {
       expect(await world.refusal(decideShelve(world, verb))).toMatchObject({ code: 'unknown-instance' });
     }
@@ -223,7 +223,7 @@ test.each(['schedule', 'build'])('an-unshelve-that-is-cancelled-at-%s goes back 
 });
 
 test('instances-that-were-asked-for-together-come-back-one-by-one', async () => {
-  const world = await World.of();
+  const world = await InstancesWorld.of();
   await world.create({ count: 2 });
   await world.settle();
   await world.commit(decideShelve(world, shelveInstance, { id: 'web-1' }));

@@ -1,7 +1,7 @@
 // The contract of leases: one holder at a time on the store's clock, an epoch that grows at every change of holder, and
 // commits refused to a server that is no longer the holder.
 import { expect, test } from 'vitest';
-import type { Group, Lease, LeaseAnswer, LeaseRequest, Store } from '../store.ts';
+import type { CommitGroup, Lease, LeaseAnswer, LeaseRequest, Store } from '../store.ts';
 import { batch, type ContractWorld, type MakeWorld, mustWriteGroup, put, worldOf } from './world.ts';
 
 // Far longer than any test takes: a lease that must not run out.
@@ -297,7 +297,7 @@ function fenceContract(make: MakeWorld): void {
   test('another holder of the same epoch is refused', async () => {
     const { store } = await worldOf(make);
     const { epoch } = expectHeld(await store.acquireLease(leaseRequest('s1')));
-    const group = (holder: string): Group => ({
+    const group = (holder: string): CommitGroup => ({
       fence: { lease: 'fleet', epoch, holder },
       batches: [batch([put('a')])],
     });

@@ -1,8 +1,8 @@
 // What the contract suite needs of a store's surroundings, and short ways to write commits and to look at what is there.
 import { onTestFinished } from 'vitest';
 import type {
-  Batch,
-  Group,
+  CommitBatch,
+  CommitGroup,
   Position,
   Precondition,
   StoredCommit,
@@ -48,16 +48,16 @@ export const absent = (id: string): Precondition => ({ kind: 'absent', resource:
 
 let commitsMade = 0;
 
-export function batch(changes: readonly TextChange[], more: Partial<Batch> = {}): Batch {
+export function batch(changes: readonly TextChange[], more: Partial<CommitBatch> = {}): CommitBatch {
   commitsMade += 1;
   return { id: `commit-${commitsMade}`, atMs: 1000, by: 'contract', changes, preconditions: [], ...more };
 }
 
-export async function mustWrite(store: Store, ...batches: readonly Batch[]): Promise<number> {
+export async function mustWrite(store: Store, ...batches: readonly CommitBatch[]): Promise<number> {
   return mustWriteGroup(store, { batches });
 }
 
-export async function mustWriteGroup(store: Store, group: Group): Promise<number> {
+export async function mustWriteGroup(store: Store, group: CommitGroup): Promise<number> {
   const written = await store.write(group);
   if (written.kind !== 'written') throw new Error(`refused: ${JSON.stringify(written.conflict)}`);
   return written.revision;

@@ -1,6 +1,6 @@
 // The contract of `write`: groups are whole or not at all, in one order without gaps, and a conflict says what it was.
 import { expect, test } from 'vitest';
-import type { Conflict, Group, Store } from '../store.ts';
+import type { WriteConflict, CommitGroup, Store } from '../store.ts';
 import {
   absent,
   atRevision,
@@ -78,7 +78,7 @@ function orderContract(make: MakeWorld): void {
 }
 
 /** Each on a store that has host `a` at revision 1 and host `b`, made at 2 and deleted at 3. */
-const CONFLICTS: readonly (readonly [name: string, group: Group, conflict: Conflict])[] = [
+const CONFLICTS: readonly (readonly [name: string, group: CommitGroup, conflict: WriteConflict])[] = [
   [
     'at-another-revision',
     { batches: [batch([put('a')], { preconditions: [atRevision('a', 2)] })] },

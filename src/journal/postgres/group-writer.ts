@@ -14,7 +14,7 @@ import { writeChainedGroupCall } from './chained-group-function.ts';
 import { DURABILITY_COLUMNS, type DurabilitySettings, demandDurability, lastRow } from './connections.ts';
 import { GROUP_REFUSED, NOT_DURABLE, type GroupRefusal } from './group-function.ts';
 import { sha256 } from '../sha256-store.ts';
-import type { Conflict, Group, WriteAnswer } from '../store.ts';
+import type { WriteConflict, CommitGroup, WriteAnswer } from '../store.ts';
 import { encodeChanges } from '../stored-changes.ts';
 
 export class PostgresGroupWriter {
@@ -48,18 +48,18 @@ export class PostgresGroupWriter {
   }
 
   /** One statement, outside a transaction block: it is durable when it is answered. Undefined when the head is elsewhere. */
-  write(client: PoolClient, group: Group): Promise<WriteAnswer | undefined> {
+  write(client: PoolClient, group: CommitGroup): Promise<WriteAnswer | undefined> {
     return this.#writeOn(client, group, this.#knownHead);
   }
 
   /** After `lockHead`, in its transaction. */
-  async writeLocked(client: PoolClient, group: Group, head: ChainPosition): Promise<WriteAnswer> {
+  async writeLocked(client: PoolClient, group: CommitGroup, head: ChainPosition): Promise<WriteAnswer> {
     const written = await this.#writeOn(client, group, head);
     if (written === undefined) throw new Error('the head moved although it is locked');
     return written;
   }
 
-  async #writeOn(client: PoolClient, group: Group, head: ChainPosition): Promise<WriteAnswer | undefined> {
+  async #writeOn(client: PoolClient, group: CommitGroup, head: ChainPosition): Promise<WriteAnswer | undefined> {
     const wanted = groupPreconditions(group.batches);
     const chained = chainCommits(sha256, head, group.batches);
     const values = functionArguments(group, { wanted, chained, head, channel: this.#channel });
@@ -91,7 +91,7 @@ interface GroupContext {
 }
 
 /** In the order of the function's parameters. */
-function functionArguments(group: Group, { wanted, chained, head, channel }: GroupContext): unknown[] {
+function functionArguments(group: CommitGroup, { wanted, chained, head, channel }: GroupContext): unknown[] {
   const { batches, fence, expectedHead } = group;
   const { touched, upserts, deletes } = effectsOf(batches, 0, chained);
   const guarded = guardedChanges(batches, head.revision, chained);
@@ -115,9 +115,9 @@ function functionArguments(group: Group, { wanted, chained, head, channel }: Gro
 
 function conflictOf(
   refused: Exclude<GroupRefusal, { readonly kind: 'chain' }>,
-  group: Group,
+  group: CommitGroup,
   wanted: readonly GroupPrecondition[],
-): Conflict {
+): WriteConflict {
   switch (refused.kind) {
     case 'lease': {
       const { lease = '', epoch = 0 } = group.fence ?? {};

@@ -4,7 +4,7 @@ import type { LoadedHead } from '../load-check.ts';
 export const HEAD_COLUMNS = `h.revision AS head, h.commit_id AS head_commit_id, h.hash AS head_hash, h.floor_revision,
   h.floor_commit_id, h.floor_hash, h.chained_from, h.documents, h.revision_sum`;
 
-export interface HeadRow {
+export interface PostgresHeadRow {
   readonly head: string;
   readonly head_commit_id: string | null;
   readonly head_hash: string | null;
@@ -16,7 +16,7 @@ export interface HeadRow {
   readonly revision_sum: string | null;
 }
 
-export function toLoadedHead(row: HeadRow): LoadedHead {
+export function toLoadedHead(row: PostgresHeadRow): LoadedHead {
   const { documents, revision_sum: sum } = row;
   return {
     revision: Number(row.head),

@@ -1,7 +1,7 @@
 // A row of the table of leases, and the lease that it says.
 import type { Lease } from '../store.ts';
 
-export interface LeaseRow {
+export interface PostgresLeaseRow {
   readonly name: string;
   readonly holder: string;
   readonly url: string;
@@ -12,6 +12,6 @@ export interface LeaseRow {
 export const LEASE_COLUMNS = `name, holder, url, epoch,
   (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 AS expires_in_ms`;
 
-export function leaseOf({ name, holder, url, epoch, expires_in_ms }: LeaseRow): Lease {
+export function leaseOf({ name, holder, url, epoch, expires_in_ms }: PostgresLeaseRow): Lease {
   return { name, holder, url, epoch: Number(epoch), expiresInMs: expires_in_ms };
 }

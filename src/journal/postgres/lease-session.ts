@@ -16,7 +16,7 @@ const IDLE_IN_TRANSACTION_MS = 2000;
 const PEER_GONE =
   '-c tcp_keepalives_idle=1 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=3 -c tcp_user_timeout=4000';
 
-interface Session {
+interface LockSession {
   readonly client: Client;
   readonly server: PostgresServer;
   /** The epoch of each lease whose lock this connection has. */
@@ -27,7 +27,7 @@ export type SessionWork<T> = (client: ClientBase, tenures: Map<string, number>) 
 
 export class PostgresLeaseSession {
   readonly #hosts: PostgresHosts;
-  #session: Session | undefined;
+  #session: LockSession | undefined;
   #last: Promise<unknown> = Promise.resolve();
   readonly #onEnd = new Set<() => void>();
   #wake = new AbortController();
@@ -86,11 +86,11 @@ export class PostgresLeaseSession {
     }
   }
 
-  async #open(): Promise<Session> {
+  async #open(): Promise<LockSession> {
     if (this.#session !== undefined) return this.#session;
     const server = await this.#hosts.current();
     if (this.#closed) throw new StoreUnavailable('PostgreSQL: the store is closed', { outcome: 'failed' });
-    const session: Session = {
+    const session: LockSession = {
       client: new Client(sessionConfig(this.#hosts.config(server))),
       server,
       tenures: new Map(),
@@ -108,12 +108,12 @@ export class PostgresLeaseSession {
     return session;
   }
 
-  #onLost(session: Session): void {
+  #onLost(session: LockSession): void {
     this.#hosts.suspect(session.server, 'lost');
     this.#drop(session);
   }
 
-  #drop(session: Session | undefined): void {
+  #drop(session: LockSession | undefined): void {
     if (session === undefined || this.#session !== session) return; // an error and an end come in pairs
     this.#session = undefined;
     session.client.end().catch(() => {}); // it may be lost already

@@ -4,7 +4,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './connections.ts';
-import { LEASE_COLUMNS, type LeaseRow, leaseOf } from './lease-row.ts';
+import { LEASE_COLUMNS, type PostgresLeaseRow, leaseOf } from './lease-row.ts';
 import type { PostgresLeaseSession } from './lease-session.ts';
 import { LEASE_RELEASED } from './listener.ts';
 import { PostgresTimedLeases } from './timed-leases.ts';
@@ -89,7 +89,7 @@ export class PostgresLeases {
         expires_at = excluded.expires_at
       RETURNING ${LEASE_COLUMNS}, pg_try_advisory_lock(hashtextextended($5::text || epoch::text, 0)) AS locked`;
     const row = (
-      await client.query<LeaseRow & { locked: boolean }>(text, [name, holder, url, ttlMs, this.#lockName(name)])
+      await client.query<PostgresLeaseRow & { locked: boolean }>(text, [name, holder, url, ttlMs, this.#lockName(name)])
     ).rows[0];
     if (row === undefined) throw new Error('the lease was not written');
     return { lease: leaseOf(row), locked: row.locked };
@@ -107,7 +107,7 @@ export class PostgresLeases {
         RETURNING ${LEASE_COLUMNS},
           CASE WHEN $7::boolean THEN true ELSE pg_try_advisory_lock(hashtextextended($6::text || epoch::text, 0)) END AS locked`;
       const values = [name, holder, url, ttlMs, epoch, this.#lockName(name), locked];
-      const row = (await client.query<LeaseRow & { locked: boolean }>(text, values)).rows[0];
+      const row = (await client.query<PostgresLeaseRow & { locked: boolean }>(text, values)).rows[0];
       if (row === undefined) {
         if (locked) await this.#endTenure(client, tenures, { name, epoch });
         return { kind: 'refused', lease: await this.#read(client, name) };
@@ -133,7 +133,7 @@ export class PostgresLeases {
   readAll(prefix: string): Promise<readonly Lease[]> {
     const text = `SELECT ${LEASE_COLUMNS} FROM ${this.#table} WHERE starts_with(name, $1) ORDER BY name COLLATE "C"`;
     return this.#options.connections.withReader(async (client) =>
-      (await client.query<LeaseRow>(text, [prefix])).rows.map(leaseOf),
+      (await client.query<PostgresLeaseRow>(text, [prefix])).rows.map(leaseOf),
     );
   }
 
@@ -181,7 +181,7 @@ export class PostgresLeases {
 
   async #read(client: ClientBase, name: string): Promise<Lease | undefined> {
     const text = `SELECT ${LEASE_COLUMNS} FROM ${this.#table} WHERE name = $1`;
-    const row = (await client.query<LeaseRow>(text, [name])).rows[0];
+    const row = (await client.query<PostgresLeaseRow>(text, [name])).rows[0];
     return row === undefined ? undefined : leaseOf(row);
   }
 }

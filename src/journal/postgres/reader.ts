@@ -5,7 +5,7 @@ import { COMMIT_COLUMNS, type CommitRow } from '../commit-row.ts';
 import { DUMP_PAGE, type DumpSink, type StoreReader } from '../dump.ts';
 import type { ResourceRow } from '../load-check.ts';
 import { lastRow, PostgresConnections } from './connections.ts';
-import { HEAD_COLUMNS, type HeadRow, toLoadedHead } from './head-row.ts';
+import { HEAD_COLUMNS, type PostgresHeadRow, toLoadedHead } from './head-row.ts';
 import { postgresHosts } from './hosts-from-url.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { StoreUnusable } from '../store.ts';
@@ -42,7 +42,7 @@ export async function dumpPostgres(client: PoolClient, s: string, sink: DumpSink
       `its schema has version ${version}, and this is about ${SCHEMA_VERSION}: ${what}`,
     );
   }
-  const head = await lastRow<HeadRow & { readonly journal_id: string }>(
+  const head = await lastRow<PostgresHeadRow & { readonly journal_id: string }>(
     client,
     `DECLARE resources NO SCROLL CURSOR FOR
        SELECT kind, id, revision::float8 AS revision, body, digest FROM ${s}.resource ORDER BY kind, id;

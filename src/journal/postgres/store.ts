@@ -6,7 +6,7 @@ import { COMMIT_COLUMNS, type CommitRow, commitOf } from '../commit-row.ts';
 import { HeadWaiters } from '../head-waiters.ts';
 import { historySql } from '../history-sql.ts';
 import { lastRow, PostgresConnections } from './connections.ts';
-import { HEAD_COLUMNS, type HeadRow, toLoadedHead } from './head-row.ts';
+import { HEAD_COLUMNS, type PostgresHeadRow, toLoadedHead } from './head-row.ts';
 import { PostgresGroupWriter } from './group-writer.ts';
 import { PostgresLeaseSession } from './lease-session.ts';
 import { PostgresLeases } from './leases.ts';
@@ -27,7 +27,7 @@ import { chooseHistoryPage, PAGE_BYTES_MAX, type SizedCommit } from '../page-byt
 import { positionOf, readAnswer } from '../read-answer.ts';
 import { sha256 } from '../sha256-store.ts';
 import type {
-  Group,
+  CommitGroup,
   HistoryPage,
   HistoryQuery,
   Lease,
@@ -110,7 +110,7 @@ class PostgresStore implements Store {
     this.#leases = new PostgresLeases({ connections, session, schema, channel: channelOf(schema), lockHead });
   }
 
-  async write(group: Group): Promise<WriteAnswer> {
+  async write(group: CommitGroup): Promise<WriteAnswer> {
     const written =
       (await this.#connections.autocommit((client) => this.#groups.write(client, group))) ??
       (await this.#writeLocked(group));
@@ -119,7 +119,7 @@ class PostgresStore implements Store {
   }
 
   /** Another server has written since this one saw the head. */
-  #writeLocked(group: Group): Promise<WriteAnswer> {
+  #writeLocked(group: CommitGroup): Promise<WriteAnswer> {
     return this.#connections.transaction<WriteAnswer>(async (client) => {
       const head = await this.#groups.lockHead(client);
       const answer = await this.#groups.writeLocked(client, group, head);
@@ -139,7 +139,7 @@ class PostgresStore implements Store {
       ORDER BY c.revision`;
     const query = { name: 'read', text, values: [after.revision, limit + 1, PAGE_BYTES_MAX] };
     const found = await this.#connections.withReader((client) =>
-      client.query<HeadRow & CommitRow & ThroughBytes>(query),
+      client.query<PostgresHeadRow & CommitRow & ThroughBytes>(query),
     );
     const first = found.rows[0];
     if (first === undefined) throw new Error('the head row is gone');
@@ -151,7 +151,7 @@ class PostgresStore implements Store {
 
   snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
     return this.#connections.readTransaction(async (client) => {
-      const row = await lastRow<HeadRow>(
+      const row = await lastRow<PostgresHeadRow>(
         client,
         `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
          DECLARE resources NO SCROLL CURSOR FOR

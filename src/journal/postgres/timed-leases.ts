@@ -3,7 +3,7 @@
 // lease's. It must never look at the locks of sessions.
 import { escapeIdentifier } from 'pg';
 import type { PostgresConnections } from './connections.ts';
-import { LEASE_COLUMNS, type LeaseRow, leaseOf } from './lease-row.ts';
+import { LEASE_COLUMNS, type PostgresLeaseRow, leaseOf } from './lease-row.ts';
 import type { LeaseAnswer, LeaseRequest } from '../store.ts';
 
 type LeaseRenewal = LeaseRequest & { readonly epoch: number };
@@ -38,10 +38,10 @@ export class PostgresTimedLeases {
 
   #change(name: string, text: string, values: readonly unknown[]): Promise<LeaseAnswer> {
     return this.#connections.autocommit(async (client) => {
-      const changed = (await client.query<LeaseRow>(text, [...values])).rows[0];
+      const changed = (await client.query<PostgresLeaseRow>(text, [...values])).rows[0];
       if (changed !== undefined) return { kind: 'held', lease: leaseOf(changed) };
       const kept = `SELECT ${LEASE_COLUMNS} FROM ${this.#table} WHERE name = $1`;
-      const row = (await client.query<LeaseRow>(kept, [name])).rows[0];
+      const row = (await client.query<PostgresLeaseRow>(kept, [name])).rows[0];
       return { kind: 'refused', lease: row === undefined ? undefined : leaseOf(row) };
     });
   }

@@ -9,7 +9,7 @@ import { sha256 } from '../sha256-store.ts';
 import { SqliteTransactions } from './transactions.ts';
 import type { HistoryPage, HistoryQuery, Position, ReadAnswer } from '../store.ts';
 
-interface HeadRow {
+interface RevisionRow {
   readonly revision: number;
   readonly floor_revision: number;
   readonly floor_commit_id: string | null;
@@ -67,7 +67,7 @@ export class SqliteCommitQueries {
   }
 
   #head(): StoredHead {
-    const row = this.#sql.head.get() as unknown as HeadRow;
+    const row = this.#sql.head.get() as unknown as RevisionRow;
     return {
       revision: row.revision,
       floorRevision: row.floor_revision,

@@ -12,7 +12,7 @@ import {
 import { sha256 } from '../sha256-store.ts';
 import { SqliteLeases } from './leases.ts';
 import { SqliteTransactions } from './transactions.ts';
-import type { Batch, Conflict, Group, WriteAnswer } from '../store.ts';
+import type { CommitBatch, WriteConflict, CommitGroup, WriteAnswer } from '../store.ts';
 import { encodeChanges } from '../stored-changes.ts';
 
 /** Undoes a transaction that began to write what does not fit. */
@@ -31,13 +31,13 @@ export class SqliteGroupWriter {
     this.#nowMs = nowMs;
   }
 
-  write(group: Group): WriteAnswer {
+  write(group: CommitGroup): WriteAnswer {
     return this.#writeGuarded(group) ?? this.#transactions.run('write', () => this.#writeChecked(group));
   }
 
   /** Checks each resource while writing it, which saves a look at it before. Undefined, and nothing is written, when that
    * cannot be done or does not work out: what stands in the way is then found by looking. */
-  #writeGuarded(group: Group): WriteAnswer | undefined {
+  #writeGuarded(group: CommitGroup): WriteAnswer | undefined {
     try {
       return this.#transactions.run('write', () => {
         const head = this.#head();
@@ -64,7 +64,7 @@ export class SqliteGroupWriter {
     return this.#sql.update.run(revision, body, digest, kind, id, expected).changes === 1;
   }
 
-  #writeChecked(group: Group): WriteAnswer {
+  #writeChecked(group: CommitGroup): WriteAnswer {
     const head = this.#head();
     // Checks come before the first change, so a refused group has nothing to roll back.
     const conflict = this.#conflictOf(group, head);
@@ -91,14 +91,14 @@ export class SqliteGroupWriter {
     ];
   }
 
-  #fenceConflict(group: Group, { revision: head }: ChainPosition): Conflict | undefined {
+  #fenceConflict(group: CommitGroup, { revision: head }: ChainPosition): WriteConflict | undefined {
     const stale = group.fence === undefined ? undefined : this.#leases.conflictWith(group.fence, this.#nowMs());
     if (stale !== undefined) return stale;
     if (group.expectedHead === undefined || group.expectedHead === head) return undefined;
     return { kind: 'head', expected: group.expectedHead, actual: head };
   }
 
-  #conflictOf(group: Group, head: ChainPosition): Conflict | undefined {
+  #conflictOf(group: CommitGroup, head: ChainPosition): WriteConflict | undefined {
     const stale = this.#fenceConflict(group, head);
     if (stale !== undefined) return stale;
     return resourceConflictOf(group.batches, head.revision, (key) => this.#storedRevisionOf(key));
@@ -138,7 +138,7 @@ export class SqliteGroupWriter {
 }
 
 interface GroupLog {
-  readonly batches: readonly Batch[];
+  readonly batches: readonly CommitBatch[];
   readonly head: ChainPosition;
   readonly chained: readonly ChainedCommit[];
   readonly guarded: readonly Pick<GuardedChange, 'body' | 'revision' | 'expected'>[];

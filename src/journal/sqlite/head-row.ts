@@ -1,7 +1,7 @@
 // The head row as SQLite answers it.
 import type { LoadedHead } from '../load-check.ts';
 
-export interface HeadRow {
+export interface SqliteHeadRow {
   readonly journal_id: string;
   readonly revision: number;
   readonly commit_id: string | null;
@@ -14,7 +14,7 @@ export interface HeadRow {
   readonly revision_sum: number;
 }
 
-export function toLoadedHead(row: HeadRow): LoadedHead {
+export function toLoadedHead(row: SqliteHeadRow): LoadedHead {
   return {
     revision: row.revision,
     commitId: row.commit_id,

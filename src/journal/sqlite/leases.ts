@@ -1,9 +1,9 @@
 // Leases in SQLite, on the clock that the store was opened with. Each call runs inside a transaction of the caller. One process has the
 // file: no lease ends with a session, whatever its requests say.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { Conflict, Fence, Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
+import type { WriteConflict, Fence, Lease, LeaseAnswer, LeaseRequest } from '../store.ts';
 
-interface LeaseRow {
+interface SqliteLeaseRow {
   readonly name: string;
   readonly holder: string;
   readonly url: string;
@@ -56,11 +56,11 @@ export class SqliteLeases {
   }
 
   readAll(prefix: string, nowMs: number): Lease[] {
-    const rows = this.#selectByPrefix.all(prefix) as unknown as LeaseRow[];
+    const rows = this.#selectByPrefix.all(prefix) as unknown as SqliteLeaseRow[];
     return rows.map((row) => leaseOf(this.#shorten(row, nowMs), nowMs));
   }
 
-  conflictWith(fence: Fence, nowMs: number): Conflict | undefined {
+  conflictWith(fence: Fence, nowMs: number): WriteConflict | undefined {
     const row = this.#row(fence.lease);
     const expired = row === undefined || row.expires_at_ms <= nowMs;
     if (row?.epoch === fence.epoch && row.holder === (fence.holder ?? row.holder) && !expired) return undefined;
@@ -68,7 +68,7 @@ export class SqliteLeases {
   }
 
   /** The clock began anew with this process: what an earlier one wrote may be of a wall clock that was ahead. */
-  #shorten(row: LeaseRow, nowMs: number): LeaseRow {
+  #shorten(row: SqliteLeaseRow, nowMs: number): SqliteLeaseRow {
     const latestMs = nowMs + LEFT_OVER_MAX_MS;
     if (row.expires_at_ms <= latestMs || this.#givenHere.has(row.name)) return row;
     this.#expire.run(latestMs, row.name, row.epoch);
@@ -81,11 +81,11 @@ export class SqliteLeases {
     return { kind: 'held', lease: { name, holder, url, epoch, expiresInMs: ttlMs } };
   }
 
-  #row(name: string): LeaseRow | undefined {
-    return this.#select.get(name) as LeaseRow | undefined;
+  #row(name: string): SqliteLeaseRow | undefined {
+    return this.#select.get(name) as SqliteLeaseRow | undefined;
   }
 }
 
-function leaseOf({ name, holder, url, epoch, expires_at_ms }: LeaseRow, nowMs: number): Lease {
+function leaseOf({ name, holder, url, epoch, expires_at_ms }: SqliteLeaseRow, nowMs: number): Lease {
   return { name, holder, url, epoch, expiresInMs: expires_at_ms - nowMs };
 }

@@ -5,7 +5,7 @@ import { COMMIT_COLUMNS, type CommitRow } from '../commit-row.ts';
 import { DUMP_PAGE, type DumpSink, type StoreReader } from '../dump.ts';
 import type { ResourceRow } from '../load-check.ts';
 import { classifySqliteError } from './failure.ts';
-import { type HeadRow, toLoadedHead } from './head-row.ts';
+import { type SqliteHeadRow, toLoadedHead } from './head-row.ts';
 import { SCHEMA_VERSION } from './schema.ts';
 import { StoreUnusable } from '../store.ts';
 
@@ -39,7 +39,7 @@ export async function dumpSqlite(database: DatabaseSync, sink: DumpSink): Promis
   const isOwn = !database.isTransaction;
   if (isOwn) database.exec('BEGIN');
   try {
-    const head = database.prepare('SELECT * FROM head').get() as unknown as HeadRow;
+    const head = database.prepare('SELECT * FROM head').get() as unknown as SqliteHeadRow;
     const one = database.prepare('SELECT body FROM resource WHERE kind = ? AND id = ?');
     const find = async (kind: string, id: string) => one.get(kind, id)?.['body'] as string | undefined;
     await sink.head({ ...toLoadedHead(head), journalId: head.journal_id }, find);

@@ -14,7 +14,7 @@ import {
 } from '../load-check.ts';
 import { positionOf } from '../read-answer.ts';
 import { sha256 } from '../sha256-store.ts';
-import { type HeadRow, toLoadedHead } from './head-row.ts';
+import { type SqliteHeadRow, toLoadedHead } from './head-row.ts';
 import type { SnapshotAnswer } from '../store.ts';
 
 /** Taking in so many documents takes some milliseconds: the event loop goes on between two pages. */
@@ -49,7 +49,7 @@ export function* readSnapshot(database: DatabaseSync): Generator<SnapshotPage, S
     chars += body.length;
   }
   if (page.ids.length > 0) yield page;
-  const head = toLoadedHead(sql.head.get() as unknown as HeadRow);
+  const head = toLoadedHead(sql.head.get() as unknown as SqliteHeadRow);
   return { ...positionOf(head), damage: check.finish(head, readTail(sql, head)) };
 }
 

@@ -8,7 +8,7 @@ import { openDatabase } from './schema.ts';
 import { openSqliteStore, SqliteStore } from './store.ts';
 import { storeContract } from '../contract/store-contract.ts';
 import { batch, mustWrite, put, readAll, snapshotOf } from '../contract/world.ts';
-import { type Batch, type Store, StoreUnavailable, StoreUnusable, type WriteAnswer } from '../store.ts';
+import { type CommitBatch, type Store, StoreUnavailable, StoreUnusable, type WriteAnswer } from '../store.ts';
 
 const makeFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'muster-sqlite-'));
 
@@ -222,7 +222,7 @@ test('sqlite-large-groups-go-to-the-thread-once-it-is-there, and the next fiftee
   onTestFinished(() => store.close());
   const toThread = vi.spyOn(Worker.prototype, 'postMessage');
   onTestFinished(() => toThread.mockRestore());
-  const large = (): Batch[] => Array.from({ length: 64 }, () => batch([put('a')]));
+  const large = (): CommitBatch[] => Array.from({ length: 64 }, () => batch([put('a')]));
   const groups: number[] = [];
   await vi.waitUntil(async () => {
     groups.push(await mustWrite(store, ...large()));

@@ -9,7 +9,7 @@ import { HeadWaiters } from '../head-waiters.ts';
 import { classifySqliteError } from './failure.ts';
 import { SqliteGroupWriter } from './group-writer.ts';
 import { SqliteLeases } from './leases.ts';
-import type { HeadRow } from './head-row.ts';
+import type { SqliteHeadRow } from './head-row.ts';
 import { SqliteReaderThread } from './reader-thread.ts';
 import { SqliteCommitQueries } from './commit-queries.ts';
 import { openDatabase } from './schema.ts';
@@ -17,7 +17,7 @@ import { readSnapshot, type SnapshotPage } from './snapshot.ts';
 import { SqliteTransactions } from './transactions.ts';
 import { SqliteWriterThread } from './writer-thread.ts';
 import type {
-  Group,
+  CommitGroup,
   HistoryPage,
   HistoryQuery,
   Lease,
@@ -78,7 +78,7 @@ interface Threads {
   readonly always: boolean;
 }
 
-function isLargeGroup(batches: Group['batches']): boolean {
+function isLargeGroup(batches: CommitGroup['batches']): boolean {
   if (batches.length >= THREAD_BATCHES_MIN) return true;
   let count = 0;
   for (const { changes } of batches) count += changes.length;
@@ -118,20 +118,20 @@ export class SqliteStore implements Store {
     this.journalId = this.#head().journal_id;
   }
 
-  async write(group: Group): Promise<WriteAnswer> {
+  async write(group: CommitGroup): Promise<WriteAnswer> {
     while (this.#writer?.isBusy === true) await this.#writer.idle();
     const written = await this.#writeNow(group);
     if (written.kind === 'written') this.#waiters.announce(written.revision);
     return written;
   }
 
-  async #writeNow(group: Group): Promise<WriteAnswer> {
+  async #writeNow(group: CommitGroup): Promise<WriteAnswer> {
     const writer = this.#writerFor(group);
     if (writer === undefined) return this.#translateErrors(() => this.#groups.write(group));
     return this.#translateAsync(writer.write(group));
   }
 
-  #writerFor({ batches }: Group): SqliteWriterThread | undefined {
+  #writerFor({ batches }: CommitGroup): SqliteWriterThread | undefined {
     const writer = this.#writer;
     if (writer === undefined || this.#isClosing) return undefined;
     this.#sinceLarge = isLargeGroup(batches) ? 0 : this.#sinceLarge + 1;
@@ -231,8 +231,8 @@ export class SqliteStore implements Store {
     this.#waiters.wakeAll();
   }
 
-  #head(): HeadRow {
-    return this.#sql.head.get() as unknown as HeadRow;
+  #head(): SqliteHeadRow {
+    return this.#sql.head.get() as unknown as SqliteHeadRow;
   }
 
   #isAtHead({ revision }: Position): boolean {

@@ -4,11 +4,11 @@ import { type FlatGroup, unflattenGroup } from '../flat-group.ts';
 import { SqliteGroupWriter } from './group-writer.ts';
 import { monotonicMs } from './lease-clock.ts';
 import { connect } from './schema.ts';
-import type { Group, WriteAnswer } from '../store.ts';
+import type { CommitGroup, WriteAnswer } from '../store.ts';
 
 /** Undefined is the order to end. */
 export type WriterRequest =
-  (Omit<Group, 'batches'> & { readonly batches: FlatGroup; readonly clockOffsetMs: number }) | undefined;
+  (Omit<CommitGroup, 'batches'> & { readonly batches: FlatGroup; readonly clockOffsetMs: number }) | undefined;
 
 export type WriterReply =
   /** It has opened the file. */

@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { flattenGroup } from '../flat-group.ts';
 import { monotonicMs } from './lease-clock.ts';
 import type { WriterReply, WriterRequest } from './writer-thread-main.ts';
-import { type Group, StoreUnavailable, type WriteAnswer } from '../store.ts';
+import { type CommitGroup, StoreUnavailable, type WriteAnswer } from '../store.ts';
 
 /** Texts are copied: there is nothing that could change hands. */
 const NO_TRANSFER: readonly never[] = [];
@@ -37,7 +37,7 @@ export class SqliteWriterThread {
   }
 
   /** One group at a time. Rejects with what SQLite said, as it would in this thread. */
-  write({ batches, ...group }: Group): Promise<WriteAnswer> {
+  write({ batches, ...group }: CommitGroup): Promise<WriteAnswer> {
     const answer = Promise.withResolvers<WriteAnswer>();
     this.#pending = answer;
     const thread = (this.#thread ??= this.#start());

@@ -125,7 +125,7 @@ export interface BootstrapToken {
   readonly about: string;
 }
 
-export interface CallOptions {
+export interface ClusterCallOptions {
   /** Aborted at the deadline, when the lease is lost, and when the operation is cancelled. */
   readonly signal: AbortSignal;
 }
@@ -137,24 +137,24 @@ export interface NodeRegistration {
 }
 
 export interface ClusterApi {
-  readFacts(how: CallOptions): Promise<ClusterFacts>;
-  listNodes(how: CallOptions): Promise<readonly ClusterNode[]>;
-  readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined>;
+  readFacts(how: ClusterCallOptions): Promise<ClusterFacts>;
+  listNodes(how: ClusterCallOptions): Promise<readonly ClusterNode[]>;
+  readNode(name: string, how: ClusterCallOptions): Promise<ClusterNode | undefined>;
   /** Changes the marks of the Node with this UID; undefined when there is no such Node any more. */
-  markNode(node: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined>;
+  markNode(node: NodeRef, marks: NodeMarks, how: ClusterCallOptions): Promise<ClusterNode | undefined>;
   /** `gone` also when another Node has its name. */
-  deleteNode(node: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'>;
-  readContents(node: string, how: CallOptions): Promise<NodeContents>;
+  deleteNode(node: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'>;
+  readContents(node: string, how: ClusterCallOptions): Promise<NodeContents>;
   /** Never deletes a pod: only asks for its eviction. */
-  evict(pod: PodEviction, how: CallOptions): Promise<EvictionAnswer>;
+  evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer>;
   /** How many volumes are attached to it still; `unknown` when the cluster does not show them. */
-  countVolumeAttachments(node: string, how: CallOptions): Promise<number | 'unknown'>;
+  countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number | 'unknown'>;
   /** Made again under the same id it is the same token. */
-  createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void>;
+  createBootstrapToken(token: BootstrapToken, how: ClusterCallOptions): Promise<void>;
   /** Also of one that is not there. */
-  revokeBootstrapToken(id: string, how: CallOptions): Promise<void>;
+  revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void>;
   /** Registers a Node that is Ready, and renews its Lease: what a kubelet does, for workers that are simulated. */
-  heartbeatNode(node: NodeRegistration, how: CallOptions): Promise<ClusterNode>;
+  heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode>;
   /** Calls back when something may have changed. It only makes a look sooner: a silent watch loses nothing. */
   watch(onChange: () => void): { close(): void };
 }

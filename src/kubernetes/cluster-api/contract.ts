@@ -1,6 +1,6 @@
 // The contract suite of cluster APIs: every implementation passes all of it, against nodes and pods that the harness makes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CallOptions, ClusterApi, ClusterNode } from './cluster-api.ts';
+import type { ClusterCallOptions, ClusterApi, ClusterNode } from './cluster-api.ts';
 
 export interface WantedPods {
   readonly name: string;
@@ -22,7 +22,7 @@ export interface ClusterHarness {
   close(): Promise<void>;
 }
 
-const HOW: CallOptions = { signal: new AbortController().signal };
+const HOW: ClusterCallOptions = { signal: new AbortController().signal };
 
 export function describeClusterApi(name: string, start: () => Promise<ClusterHarness>, timeoutMs = 10_000): void {
   describe(`cluster API: ${name}`, { timeout: timeoutMs }, () => {

@@ -1,13 +1,13 @@
 // A read of a cluster for a request: an API that does not answer is a refusal, which may be repeated.
 import type { Refusal } from '../../fleet/index.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
-import { ClusterRefused, ClusterUnreachable, type CallOptions, type ClusterApi } from './cluster-api.ts';
+import { ClusterRefused, ClusterUnreachable, type ClusterCallOptions, type ClusterApi } from './cluster-api.ts';
 
 /** How long a request waits for a cluster, whatever it has to read there. */
 export const LOOK_MAX_MS = 20_000;
 
 interface ClusterLook<T> {
-  readonly look: (api: ClusterApi, how: CallOptions) => Promise<T>;
+  readonly look: (api: ClusterApi, how: ClusterCallOptions) => Promise<T>;
   readonly signal: AbortSignal;
 }
 

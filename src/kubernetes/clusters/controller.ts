@@ -1,10 +1,15 @@
 // Looks at every cluster, each at its own pace: one that does not answer holds up no other. It commits transitions and keeps only what a restart may forget.
 import type { FleetReader } from '../../fleet/index.ts';
 import { accept, isJournalAway, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
-import { ClusterRefused, ClusterUnreachable, type CallOptions, type ClusterFacts } from '../cluster-api/cluster-api.ts';
+import {
+  ClusterRefused,
+  ClusterUnreachable,
+  type ClusterCallOptions,
+  type ClusterFacts,
+} from '../cluster-api/cluster-api.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { CLUSTER } from '../model.ts';
-import { recordObservation, type Observation } from './observe.ts';
+import { recordObservation, type ClusterObservation } from './observe.ts';
 
 export interface ClustersOptions {
   readonly journal: Journal;
@@ -73,12 +78,12 @@ export class ClustersController {
     }
   }
 
-  async #observe(cluster: string, watched: Watched): Promise<Observation | undefined> {
+  async #observe(cluster: string, watched: Watched): Promise<ClusterObservation | undefined> {
     const { apis, clock } = this.#options;
     const api = apis.apiOf(cluster);
     if (api === undefined) return undefined;
     if ('reason' in api) return { kind: 'silent', text: api.reason.code };
-    const how: CallOptions = { signal: new AbortController().signal };
+    const how: ClusterCallOptions = { signal: new AbortController().signal };
     try {
       const nodes = await api.listNodes(how);
       const isDue = watched.failures > 0 || clock.nowMs() - watched.factsAtMs >= FACTS_MS;
@@ -93,7 +98,7 @@ export class ClustersController {
     }
   }
 
-  async #commit(cluster: string, observation: Observation): Promise<void> {
+  async #commit(cluster: string, observation: ClusterObservation): Promise<void> {
     const { journal, clock } = this.#options;
     if (journal.fence === undefined) return;
     const observed = { cluster, observation, nowMs: clock.nowMs() };

@@ -5,16 +5,16 @@ import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
 import { CLUSTER } from '../model.ts';
 import { EDGE, simulatedNode, WorkersWorld } from '../workers-fixture.ts';
-import { recordObservation, type Observation } from './observe.ts';
+import { recordObservation, type ClusterObservation } from './observe.ts';
 
-async function observe(world: WorkersWorld, observation: Observation): Promise<number> {
+async function observe(world: WorkersWorld, observation: ClusterObservation): Promise<number> {
   const observed = { cluster: EDGE, observation, nowMs: world.nowMs };
   const changes = recordObservation(world.fleet, observed);
   await world.commit((fleet) => accept(recordObservation(fleet, observed), null));
   return changes.length;
 }
 
-const seen = (world: WorkersWorld): Observation => ({ kind: 'seen', nodes: world.cluster.look().listNodes() });
+const seen = (world: WorkersWorld): ClusterObservation => ({ kind: 'seen', nodes: world.cluster.look().listNodes() });
 const cluster = (world: WorkersWorld) => world.fleet.get(CLUSTER, idOf(CLUSTER, EDGE))?.doc;
 
 test('readiness: each transition once, and nothing in between', async () => {

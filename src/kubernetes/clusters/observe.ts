@@ -5,7 +5,7 @@ import { CLUSTER, WORKER, WORKERS_BY_CLUSTER, type Cluster, type Worker } from '
 import type { StoredWorker } from '../workers/transitions.ts';
 import { clearSilence, raiseSilence } from './silence-alarm.ts';
 
-export type Observation =
+export type ClusterObservation =
   | { readonly kind: 'seen'; readonly nodes: readonly ClusterNode[]; readonly facts?: ClusterFacts }
   | { readonly kind: 'silent'; readonly text: string };
 
@@ -13,7 +13,7 @@ const BY = 'clusters';
 
 export interface ObservedCluster {
   readonly cluster: string;
-  readonly observation: Observation;
+  readonly observation: ClusterObservation;
   readonly nowMs: number;
 }
 

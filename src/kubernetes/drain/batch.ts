@@ -26,7 +26,7 @@ export interface DrainGate {
   failedBefore(step: VictimStep): string | undefined;
 }
 
-export class Batch implements DrainGate {
+export class WorkerBatch implements DrainGate {
   readonly #items: readonly Item[];
 
   /** Costs O(victims of the operation). */

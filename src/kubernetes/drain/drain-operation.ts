@@ -11,7 +11,7 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { endWork, finishDrain } from '../workers/transitions.ts';
-import type { Batch } from './batch.ts';
+import type { WorkerBatch } from './batch.ts';
 import { removeReport } from './drain-report.ts';
 import { undoVictim } from './return-operation.ts';
 import {
@@ -56,7 +56,7 @@ export const workerDrain: OperationKind = {
 
 type PlannedItem = Pick<Victim, 'fleet' | 'item' | 'nowMs'>;
 
-function planItem({ fleet, item, nowMs }: PlannedItem, batch: () => Batch): readonly PlannedStep[] {
+function planItem({ fleet, item, nowMs }: PlannedItem, batch: () => WorkerBatch): readonly PlannedStep[] {
   const worker = findVictim(fleet, item);
   if (worker === undefined) return [failSuperseded(item)];
   const victim: Victim = { fleet, item, worker, nowMs, by: BY };

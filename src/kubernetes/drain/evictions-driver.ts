@@ -1,7 +1,7 @@
 // Asks for the evictions of a plan: few at a time under one budget, several budgets at the same time. The API takes each from its budget by a change of that one
 // object, and whatever comes together with another one there waits for half a second before it is tried again.
 import { mark } from '../../fleet/index.ts';
-import type { CallOptions, ClusterApi, EvictionAnswer } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions, ClusterApi, EvictionAnswer } from '../cluster-api/cluster-api.ts';
 import type { Blocker } from '../model.ts';
 import type { DrainPlan, PlannedPod } from './plan.ts';
 
@@ -17,7 +17,11 @@ export interface Evictions {
 
 export const NOTHING_EVICTED: Evictions = { accepted: 0, refused: [] };
 
-export async function evictPlanned(api: ClusterApi, { node, pods }: DrainPlan, how: CallOptions): Promise<Evictions> {
+export async function evictPlanned(
+  api: ClusterApi,
+  { node, pods }: DrainPlan,
+  how: ClusterCallOptions,
+): Promise<Evictions> {
   const refused: Blocker[] = [];
   let accepted = 0;
   const due = pods.filter(({ fate }) => fate.kind === 'evict');
@@ -47,7 +51,7 @@ function repeatLane(pods: PlannedPod[]): PlannedPod[][] {
   return Array.from({ length: Math.min(AT_ONCE_OF_ONE_BUDGET, pods.length) }, () => pods);
 }
 
-async function evictPod(api: ClusterApi, { pod, fate }: PlannedPod, how: CallOptions): Promise<EvictionAnswer> {
+async function evictPod(api: ClusterApi, { pod, fate }: PlannedPod, how: ClusterCallOptions): Promise<EvictionAnswer> {
   const { namespace, name, uid } = pod;
   const graceSeconds = fate.kind === 'evict' ? fate.graceSeconds : undefined;
   return api.evict({ namespace, name, uid, ...(graceSeconds !== undefined && { graceSeconds }) }, how);

@@ -1,13 +1,13 @@
 // How many evictions are asked for at the same time, under one budget and over all.
 import { expect, test } from 'vitest';
-import type { CallOptions, EvictionAnswer, PodEviction } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions, EvictionAnswer, PodEviction } from '../cluster-api/cluster-api.ts';
 import { MemoryCluster } from '../cluster-api/simulated/memory-cluster.ts';
 import { DEFAULT_DRAIN_POLICY } from '../model.ts';
 import { simulatedNode, workload } from '../workers-fixture.ts';
 import { evictPlanned } from './evictions-driver.ts';
 import { planDrain } from './plan.ts';
 
-const HOW: CallOptions = { signal: new AbortController().signal };
+const HOW: ClusterCallOptions = { signal: new AbortController().signal };
 
 /** Answers evictions only when a moment has passed, and counts those that wait for it. */
 class SlowCluster extends MemoryCluster {
@@ -15,7 +15,7 @@ class SlowCluster extends MemoryCluster {
   /** By the workload's name. */
   readonly most = new Map<string, number>();
 
-  override async evict(pod: PodEviction, how: CallOptions): Promise<EvictionAnswer> {
+  override async evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer> {
     const names = ['all', pod.name.replace(/-\d+$/, '')];
     for (const name of names) this.#count(name, 1);
     await new Promise((resolve) => setImmediate(resolve));

@@ -5,7 +5,7 @@ import type { Action, ActionFence, ActionOutcome, Driver } from '../../operation
 import {
   ClusterRefused,
   ClusterUnreachable,
-  type CallOptions,
+  type ClusterCallOptions,
   type ClusterApi,
   type ClusterNode,
   type NodeMarks,
@@ -60,7 +60,7 @@ function troubleOf(
   return { kind: 'trouble', trouble, reason: { code, cluster, node, ...shown } };
 }
 
-async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: CallOptions): Promise<NodeResult> {
+async function carryOutOrder(api: ClusterApi, order: NodeOrder, how: ClusterCallOptions): Promise<NodeResult> {
   switch (order.op) {
     case 'inspect':
       return describeNode(await api.readNode(order.node, how), order);
@@ -104,7 +104,7 @@ function isOther({ providerId }: ClusterNode, expected: ExpectedNode): boolean {
 async function markNode(
   api: ClusterApi,
   { node: name, marks, ...expected }: Extract<NodeOrder, { op: 'mark' }>,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<NodeResult> {
   const before = await api.readNode(name, how);
   const found = describeNode(before, expected);
@@ -128,7 +128,7 @@ function missingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBa
 async function confirmDrained(
   api: ClusterApi,
   { node: name, policy, ...expected }: Extract<NodeOrder, { op: 'confirm-drained' }>,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<NodeResult> {
   const contents = await api.readContents(name, how);
   const found = describeNode(contents.node, expected);
@@ -142,7 +142,7 @@ async function confirmDrained(
 async function deleteNode(
   api: ClusterApi,
   order: Extract<NodeOrder, { op: 'delete' }>,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<NodeResult> {
   const { uid } = order;
   const node = uid === undefined ? await findOwnNode(api, order, how) : { name: order.node, uid };
@@ -153,7 +153,7 @@ async function deleteNode(
 async function findOwnNode(
   api: ClusterApi,
   { node: name, providerId }: { readonly node: string; readonly providerId?: string },
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<ClusterNode | undefined> {
   const node = await api.readNode(name, how);
   return node === undefined || isOther(node, providerId === undefined ? {} : { providerId }) ? undefined : node;
@@ -162,7 +162,7 @@ async function findOwnNode(
 async function drainPass(
   api: ClusterApi,
   { op, node: name, policy, ...expected }: Extract<NodeOrder, { op: 'check' | 'evict' }>,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<NodeResult> {
   const contents = await api.readContents(name, how);
   const found = describeNode(contents.node, expected);

@@ -17,7 +17,7 @@ import {
 import { removeLog } from '../join/model.ts';
 import { WORKER } from '../model.ts';
 import { beginRemoval, finishDrain, forgetNode } from '../workers/transitions.ts';
-import { VICTIM_STEPS, type Batch, type VictimStep } from './batch.ts';
+import { VICTIM_STEPS, type WorkerBatch, type VictimStep } from './batch.ts';
 import { removeReport } from './drain-report.ts';
 import { readNodeResult, type NodeResult } from './node-order.ts';
 import { undoVictim } from './return-operation.ts';
@@ -75,7 +75,7 @@ export function workerRemove(builders: Builders): OperationKind {
 }
 
 interface Context {
-  readonly batch: () => Batch;
+  readonly batch: () => WorkerBatch;
   readonly builders: Builders;
 }
 
@@ -106,13 +106,13 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
 
 const REMOVAL_STEPS: readonly string[] = ['detach', 'delete-node', 'delete-instance', 'await-instance', 'confirm'];
 
-function planDrainPart(victim: Victim, batch: () => Batch): readonly PlannedStep[] {
+function planDrainPart(victim: Victim, batch: () => WorkerBatch): readonly PlannedStep[] {
   const { fleet, item, nowMs } = victim;
   const drainUntilMs = operationOf(fleet, item).doc.deadlineAtMs - REMOVAL_MS;
   return nowMs <= drainUntilMs ? planVictim(victim, batch) : [failOverdue(item)];
 }
 
-function planDetach(victim: Victim, batch: () => Batch): readonly PlannedStep[] {
+function planDetach(victim: Victim, batch: () => WorkerBatch): readonly PlannedStep[] {
   const { item, worker, nowMs } = victim;
   const others = waitForOthers(victim, batch(), 'detach');
   if (others !== undefined) return others;

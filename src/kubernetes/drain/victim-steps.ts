@@ -14,7 +14,7 @@ import {
 } from '../../operations/index.ts';
 import { DEFAULT_DRAIN_POLICY, WORKER, type Blocker, type DrainPolicy, type Worker } from '../model.ts';
 import { beginCordon, confirmCordon, endWork, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
-import { Batch, type DrainGate, type VictimStep } from './batch.ts';
+import { WorkerBatch, type DrainGate, type VictimStep } from './batch.ts';
 import { recordProgress } from './drain-report.ts';
 import { NODES_DRIVER, readNodeResult, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';
 
@@ -288,10 +288,10 @@ export function changeWorker(
 }
 
 /** Which operation an item is of, and its batch, made when it is first asked for. */
-export function lazyBatch(fleet: FleetReader, items: readonly StoredItem[]): () => Batch {
-  let batch: Batch | undefined;
+export function lazyBatch(fleet: FleetReader, items: readonly StoredItem[]): () => WorkerBatch {
+  let batch: WorkerBatch | undefined;
   const [first] = items;
-  return () => (batch ??= new Batch(fleet, idOfOperation(first)));
+  return () => (batch ??= new WorkerBatch(fleet, idOfOperation(first)));
 }
 
 function idOfOperation(item: StoredItem | undefined): OperationId {

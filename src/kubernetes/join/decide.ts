@@ -24,18 +24,18 @@ const BUILD_MS = 3600 * 1000;
 const MARGIN_MS = 10 * 60 * 1000;
 
 /** Made before the decision: a secret is sealed, and an id drawn. */
-export interface NewToken {
+export interface NewBootstrapToken {
   readonly id: string;
   readonly sealedSecret: string;
 }
 
-interface JoinRequest extends WorkersRequest {
+interface WorkerJoinRequest extends WorkersRequest {
   /** Refused when the server that took the request has no key to seal it by. */
-  readonly token: NewToken | Refusal;
+  readonly token: NewBootstrapToken | Refusal;
   readonly joinDeadlineMs?: number | undefined;
 }
 
-export interface AddWorkers extends JoinRequest {
+export interface AddWorkers extends WorkerJoinRequest {
   readonly count: number;
   /** What their names begin with; that of the cluster unless said. */
   readonly base?: string | undefined;
@@ -52,7 +52,7 @@ export interface JoiningInstance {
 }
 
 /** For instances that are there: they stay whatever becomes of the join. */
-export interface JoinInstances extends JoinRequest {
+export interface JoinInstances extends WorkerJoinRequest {
   readonly workers: readonly JoiningInstance[];
 }
 
@@ -103,7 +103,7 @@ function completeTemplate({ site, project }: Cluster, request: AddWorkers): Inst
 export interface JoinAgain {
   readonly worker: StoredWorker;
   readonly operation: OperationId;
-  readonly token: NewToken;
+  readonly token: NewBootstrapToken;
   readonly by: string;
   readonly nowMs: number;
 }
@@ -128,7 +128,7 @@ export function composeJoinAgain(fleet: FleetReader, { worker, operation, token,
 
 interface AcceptedJoin {
   readonly cluster: Cluster;
-  readonly request: JoinRequest;
+  readonly request: WorkerJoinRequest;
   readonly workers: readonly { readonly node: string; readonly instance?: string }[];
   readonly template?: InstanceTemplate;
   readonly buildMs: number;
@@ -161,7 +161,7 @@ function acceptJoin({ cluster, request, workers, template, buildMs }: AcceptedJo
 function composeWorker(
   { name }: Cluster,
   { node, instance }: { readonly node: string; readonly instance?: string },
-  { operation, by, nowMs }: JoinRequest,
+  { operation, by, nowMs }: WorkerJoinRequest,
 ): Worker {
   return {
     ...{ cluster: name, node, providerId: `muster:///${name}/${node}` },

@@ -5,7 +5,12 @@ import { idOf, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import { damagedReason, type Secrets } from '../../keys/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
-import { ClusterRefused, ClusterUnreachable, type CallOptions, type ClusterApi } from '../cluster-api/cluster-api.ts';
+import {
+  ClusterRefused,
+  ClusterUnreachable,
+  type ClusterCallOptions,
+  type ClusterApi,
+} from '../cluster-api/cluster-api.ts';
 import type { NodeTrouble } from '../drain/node-order.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import type { Reach } from '../machines/reach.ts';
@@ -46,7 +51,7 @@ export class JoinsDriver implements Driver {
     }
   }
 
-  async #carryOut(order: JoinOrder, how: CallOptions): Promise<JoinResult> {
+  async #carryOut(order: JoinOrder, how: ClusterCallOptions): Promise<JoinResult> {
     const api = this.#options.apis.apiOf(order.cluster);
     if (api === undefined) return troubleOf('refused', order, { code: 'unknown-cluster' });
     if ('reason' in api) return troubleOf('away', order, api.reason);
@@ -65,7 +70,7 @@ export class JoinsDriver implements Driver {
   async #join(
     reach: Reach,
     { settings, untilMs }: Extract<JoinOrder, { op: 'join' }>,
-    { token, how }: { readonly token: string; readonly how: CallOptions },
+    { token, how }: { readonly token: string; readonly how: ClusterCallOptions },
   ): Promise<JoinResult> {
     const { clock } = this.#options;
     const limit = new AbortController();
@@ -81,7 +86,7 @@ export class JoinsDriver implements Driver {
   async #createToken(
     api: ClusterApi,
     order: Extract<JoinOrder, { op: 'create-token' }>,
-    how: CallOptions,
+    how: ClusterCallOptions,
   ): Promise<JoinResult> {
     const token = this.#openToken(order);
     if ('code' in token) return troubleOf('away', order, token);

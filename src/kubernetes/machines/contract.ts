@@ -1,7 +1,7 @@
 // The contract suite of reaches: every implementation passes all of it, on machines that the harness makes. What goes wrong with a machine that runs scripts is a
 // part of its own.
 import { describe, expect, test } from 'vitest';
-import type { CallOptions } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions } from '../cluster-api/cluster-api.ts';
 import type { JoinCall, Reach, ReachAnswer } from './reach.ts';
 
 export interface ReachHarness {
@@ -17,14 +17,14 @@ export type ScriptFault =
   'hangs' | 'floods' | 'writes-much' | 'fails' | 'ends-without-joining' | 'is-silent' | 'leaves-something-running';
 
 /** What is wrong with the machine, or with the way to it. */
-export type MachineFault =
+export type ReachFault =
   'wrong-host-key' | 'wrong-password' | 'wrong-key' | 'unreadable-key' | 'refused' | 'mute' | 'repeats-secret';
 
 export interface FaultyHarness extends Omit<ReachHarness, 'reach'> {
   /** Of a machine whose script does this. */
   withScript(fault: ScriptFault): Reach;
   /** Undefined where the machine cannot have it; says why. */
-  withMachine(fault: MachineFault): Promise<Reach | string>;
+  withMachine(fault: ReachFault): Promise<Reach | string>;
   /** How often a script was begun. */
   ranTimes(): number;
   /** Whether anything that a script started lives still. */
@@ -36,7 +36,7 @@ export interface FaultyHarness extends Omit<ReachHarness, 'reach'> {
   readonly secrets: readonly string[];
 }
 
-const HOW: CallOptions = { signal: new AbortController().signal };
+const HOW: ClusterCallOptions = { signal: new AbortController().signal };
 const ENDED_WELL = { kind: 'ended', exitCode: 0 };
 const LOG_BYTES = 16 * 1024;
 

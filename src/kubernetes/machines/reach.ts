@@ -1,6 +1,6 @@
 // The port to the machines of workers: how one is made a Node of a cluster, and made none again. What a machine or a script says of itself proves nothing: whoever
 // calls looks at the cluster. Each call may be repeated, also after one that was cut off.
-import type { CallOptions } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions } from '../cluster-api/cluster-api.ts';
 
 /** What a machine is given to join by. The token is secret. */
 export interface JoinSettings {
@@ -51,7 +51,7 @@ export type ContactAnswer =
 
 export interface Reach {
   /** Looks whether the machine answers, and what it proves itself by. */
-  contact(how: CallOptions): Promise<ContactAnswer>;
-  join(call: JoinCall, how: CallOptions): Promise<ReachAnswer>;
-  leave(call: LeaveCall, how: CallOptions): Promise<ReachAnswer>;
+  contact(how: ClusterCallOptions): Promise<ContactAnswer>;
+  join(call: JoinCall, how: ClusterCallOptions): Promise<ReachAnswer>;
+  leave(call: LeaveCall, how: ClusterCallOptions): Promise<ReachAnswer>;
 }

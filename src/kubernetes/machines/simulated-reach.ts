@@ -1,5 +1,5 @@
 // A machine that is simulated: it has no script, and Muster says in its place what its kubelet would. Its Lease is renewed by the controller of simulated kubelets.
-import type { CallOptions, ClusterApi } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions, ClusterApi } from '../cluster-api/cluster-api.ts';
 import type { ContactAnswer, JoinCall, LeaveCall, Reach, ReachAnswer } from './reach.ts';
 
 const ENDED: ReachAnswer = { kind: 'ended', exitCode: 0, output: { text: '', isCut: false } };
@@ -11,18 +11,18 @@ export class SimulatedReach implements Reach {
     this.#api = api;
   }
 
-  async contact({ signal }: CallOptions): Promise<ContactAnswer> {
+  async contact({ signal }: ClusterCallOptions): Promise<ContactAnswer> {
     signal.throwIfAborted();
     return { kind: 'contacted' };
   }
 
-  async join({ node, providerId }: JoinCall, how: CallOptions): Promise<ReachAnswer> {
+  async join({ node, providerId }: JoinCall, how: ClusterCallOptions): Promise<ReachAnswer> {
     await this.#api.heartbeatNode({ name: node, providerId }, how);
     return ENDED;
   }
 
   /** Its kubelet says nothing more as soon as the instance is not active. */
-  async leave(_call: LeaveCall, { signal }: CallOptions): Promise<ReachAnswer> {
+  async leave(_call: LeaveCall, { signal }: ClusterCallOptions): Promise<ReachAnswer> {
     signal.throwIfAborted();
     return ENDED;
   }

@@ -3,7 +3,7 @@ import { Type } from 'typebox';
 import { answer, BY_ID, ID, notPrepared, strictObject, write, type Route, type Write } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
-import type { CallOptions, ClusterApi, ClusterNode } from '../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions, ClusterApi, ClusterNode } from '../cluster-api/cluster-api.ts';
 import { LOOK_MAX_MS, readCluster } from '../cluster-api/read-cluster.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { DNS_LABEL } from '../model.ts';
@@ -50,7 +50,7 @@ export function adoptRoute(apis: ClusterApis): Route {
   });
 }
 
-async function listByName(api: ClusterApi, how: CallOptions): Promise<Map<string, ClusterNode>> {
+async function listByName(api: ClusterApi, how: ClusterCallOptions): Promise<Map<string, ClusterNode>> {
   const nodes = await api.listNodes(how);
   return new Map(nodes.map((node) => [node.name, node]));
 }

@@ -13,7 +13,7 @@ export interface ChosenWorkers {
   readonly count?: number;
 }
 
-interface Choice {
+interface WorkerChoice {
   readonly cluster: string;
   /** A number is of workers in these; a name is taken in any state. */
   readonly states: readonly WorkerState[];
@@ -23,7 +23,7 @@ const FIELD = '/workers';
 
 export function chooseWorkers(
   fleet: FleetReader,
-  choice: Choice,
+  choice: WorkerChoice,
   { nodes, count }: ChosenWorkers,
 ): readonly StoredWorker[] | Refusal {
   if (nodes !== undefined && count === undefined) return findWorkers(fleet, choice.cluster, nodes);
@@ -34,7 +34,7 @@ export function chooseWorkers(
 
 function chooseCount(
   fleet: FleetReader,
-  { cluster, states }: Choice,
+  { cluster, states }: WorkerChoice,
   count: number,
 ): readonly StoredWorker[] | Refusal {
   if (count < 1 || count > WORKERS_AT_ONCE_MAX) return denyCount(count);

@@ -12,7 +12,7 @@ const SEG0: PoolKey = 'segment:seg0';
 const SEG2: PoolKey = 'segment:seg2';
 const PORT = 'a';
 
-interface Target {
+interface MoveTarget {
   readonly host: string;
   readonly pool: PoolKey;
 }
@@ -20,20 +20,20 @@ interface Target {
 /** The steps of a move with one port. Answers are `ok` or the code of the fault. */
 interface Mover {
   /** Binds the target; nothing has left the source. Under a serial of its own, unless the previous one is given. */
-  prepare(at: Target, again?: 'again'): Promise<string>;
+  prepare(at: MoveTarget, again?: 'again'): Promise<string>;
   /** The source has migrated the instance away. */
-  switchOver(at: Target): Promise<string>;
+  switchOver(at: MoveTarget): Promise<string>;
   /** The try failed: `source` is where the port belongs. */
-  rollBack(at: Target, source: Target): Promise<string>;
+  rollBack(at: MoveTarget, source: MoveTarget): Promise<string>;
   /** The move is done: the rest at the source is removed. */
-  finish(source: Target): Promise<string>;
+  finish(source: MoveTarget): Promise<string>;
   /** The host at which the back end has the port connected, and all hosts with a binding. */
   bindings(): { readonly active: string | undefined; readonly all: readonly string[] };
 }
 
 /** The journal binds in the commit that activates: until then the binding exists only in the plan. */
 function inlineMover(back: JournalHarness): Mover {
-  const bind = (at: Target) => {
+  const bind = (at: MoveTarget) => {
     const bindRequest = { port: back.stored(PORT) as StoredPort, pool: at.pool };
     return bindPorts(back.fleet, [bindRequest], { host: at.host, by: 'test', nowMs: 7 });
   };
@@ -60,14 +60,18 @@ function nonInlineMover(back: NonInlineHarness, isDouble: boolean): Mover {
     back.put([{ id: stored().id, doc: { ...stored().doc, serial: stored().doc.serial + 1 } }]);
   const outcome = (carried: OrderResult): string =>
     carried.kind === 'stale' ? 'stale' : (carried.ports[0]?.outcome ?? 'ok');
-  const order = ({ host, pool }: Target) => ({ ...back.header, host, ports: [back.composeBind({ port: PORT, pool })] });
-  const recorded = (at: Target, carried: OrderResult): string => {
+  const order = ({ host, pool }: MoveTarget) => ({
+    ...back.header,
+    host,
+    ports: [back.composeBind({ port: PORT, pool })],
+  });
+  const recorded = (at: MoveTarget, carried: OrderResult): string => {
     const said = outcome(carried);
     if (said === 'ok' && carried.kind !== 'stale')
       back.recordBound(at.host, [{ port: PORT, pool: at.pool }], carried.ports);
     return said;
   };
-  const old = ({ host }: Target) => {
+  const old = ({ host }: MoveTarget) => {
     const { serial, nic = 0 } = stored().doc;
     return { ...back.header, op: 'delete-binding', host, ports: [{ port: PORT, nic, serial }] } as const;
   };
@@ -96,9 +100,9 @@ function nonInlineMover(back: NonInlineHarness, isDouble: boolean): Mover {
   };
 }
 
-const H2: Target = { host: 'h2', pool: SEG0 };
-const H4: Target = { host: 'h4', pool: SEG0 };
-const H5: Target = { host: 'h5', pool: SEG0 };
+const H2: MoveTarget = { host: 'h2', pool: SEG0 };
+const H4: MoveTarget = { host: 'h4', pool: SEG0 };
+const H5: MoveTarget = { host: 'h5', pool: SEG0 };
 
 export function backEndMoveContract(name: BackEndName): void {
   const { inline, multipleBindings } = CAPABILITIES[name];

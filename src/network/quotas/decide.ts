@@ -1,13 +1,13 @@
 // Decides on quotas: set as a whole, or deleted. A quota below the present usage must never remove anything.
 import { idOf, put, remove, type FleetReader, type Stored } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
-import { QUOTA, type Limits, type Quota } from './quota.ts';
+import { QUOTA, type QuotaLimits, type Quota } from './quota.ts';
 import { unknownResource } from '../refusal.ts';
 
 export interface SetQuota {
   readonly project: string;
   /** What is absent is not limited. */
-  readonly limits: Limits;
+  readonly limits: QuotaLimits;
   readonly by: string;
   readonly nowMs: number;
 }

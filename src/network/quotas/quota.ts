@@ -27,7 +27,7 @@ export type QuotaId = Id<'quota'>;
 export const QUOTA = schemaKind('quota', QUOTA_SCHEMA);
 
 export type QuotaResource = keyof typeof QUOTA_LIMITS;
-export type Limits = Pick<Quota, QuotaResource>;
+export type QuotaLimits = Pick<Quota, QuotaResource>;
 export type QuotaUsage = Readonly<Record<QuotaResource, number>>;
 
 const QUOTA_RESOURCES: readonly QuotaResource[] = ['instances', 'vcpus', 'memoryMiB', 'ports'];
@@ -51,7 +51,7 @@ interface CountedReservation {
 type CountedDocument = NonNullable<AppliedChange['after']>['doc'];
 
 /** What a document takes of the quota of its project. */
-interface Share extends Omit<Limits, 'ports'> {
+interface Share extends Omit<QuotaLimits, 'ports'> {
   readonly project: string;
   readonly ports?: number;
 }

@@ -6,7 +6,7 @@ import { BAY, BAY_BLOCKS, BLOCK_WORDS, lowestBit } from './bits.ts';
 const BAY_WORDS = BAY_BLOCKS * BLOCK_WORDS;
 
 /** A set of physical networks that some hosts report. Hosts with equal sets share the object. */
-export interface Reach {
+export interface NetworkReach {
   readonly key: string;
   readonly networks: readonly string[];
   /** A small number of its own, while any host has it. */
@@ -26,7 +26,7 @@ export interface ClusterKey {
 
 export interface ReachCluster extends ClusterKey {
   /** Undefined in the one cluster for hosts beyond the limit of clusters: there each host is evaluated by itself. */
-  readonly reach: Reach | undefined;
+  readonly reach: NetworkReach | undefined;
   readonly bays: number[];
   /** The bays with a free slot. */
   readonly baysWithSpace: number[];
@@ -38,7 +38,7 @@ const CLUSTERS_MAX = 512;
 export class Clusters {
   readonly #clusters: ReachCluster[] = [];
   #mixed: ReachCluster | undefined;
-  readonly #reaches = new Map<string, Reach>();
+  readonly #reaches = new Map<string, NetworkReach>();
   readonly #freeIds: number[] = [];
   readonly #clustersByBay: ReachCluster[] = [];
   /** The free bays; the last released one is taken first. */
@@ -72,13 +72,13 @@ export class Clusters {
     return this.#mixed !== undefined;
   }
 
-  reachOf(physicalNetworks: readonly string[]): Reach {
+  reachOf(physicalNetworks: readonly string[]): NetworkReach {
     const networks = physicalNetworks.length > 1 ? [...physicalNetworks].sort() : physicalNetworks;
     const key = networks.length === 1 ? (networks[0] as string) : networks.join('\n');
     return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, clusters: new Map() };
   }
 
-  allocateSlot(home: ClusterKey, reach: Reach): number {
+  allocateSlot(home: ClusterKey, reach: NetworkReach): number {
     if (reach.hosts === 0) {
       reach.id = this.#freeIds.pop() ?? this.#reaches.size;
       this.#reaches.set(reach.key, reach);
@@ -94,7 +94,7 @@ export class Clusters {
     return slot;
   }
 
-  releaseSlot(slot: number, reach: Reach): void {
+  releaseSlot(slot: number, reach: NetworkReach): void {
     reach.hosts -= 1;
     if (reach.hosts === 0) {
       this.#reaches.delete(reach.key);
@@ -117,7 +117,7 @@ export class Clusters {
     if (cluster === this.#mixed) this.#mixed = undefined;
   }
 
-  #clusterFor({ site, zone, size }: ClusterKey, reach: Reach): ReachCluster {
+  #clusterFor({ site, zone, size }: ClusterKey, reach: NetworkReach): ReachCluster {
     const found = reach.clusters.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
     const mixed = this.#clusters.length >= CLUSTERS_MAX;

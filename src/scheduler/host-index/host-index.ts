@@ -5,7 +5,7 @@ import { HOST, type Host } from '../../hosts/index.ts';
 import { CLAIM, type Claim } from '../../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from '../build-failures.ts';
 import { Tags, type Bits } from './bits.ts';
-import { Clusters, sizeOf, type Reach } from './clusters.ts';
+import { Clusters, sizeOf, type NetworkReach } from './clusters.ts';
 import { HostTable, availabilityOf } from './host-table.ts';
 import { UsageLedger, NO_SLOT, type GroupTally, type HostUsage } from './usage-ledger.ts';
 import type { PoolIndexCache } from '../nics/nic-options.ts';
@@ -168,7 +168,7 @@ export class HostIndex implements Forkable {
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
     for (const version of versionsOf(doc)) this.#versions.delete(version, slot);
-    this.clusters.releaseSlot(slot, this.table.reaches[slot] as Reach);
+    this.clusters.releaseSlot(slot, this.table.reaches[slot] as NetworkReach);
     this.table.remove(slot, taken);
     this.#ledger.setSlot(id, NO_SLOT);
     this.#size -= 1;
@@ -184,10 +184,10 @@ export class HostIndex implements Forkable {
       replaceTags(this.traits, slot, was.traits, is.traits);
     }
     replaceTags(this.#versions, slot, versionsOf(was), versionsOf(is));
-    this.#writeRow(taken, id, is, this.table.reaches[slot] as Reach);
+    this.#writeRow(taken, id, is, this.table.reaches[slot] as NetworkReach);
   }
 
-  #writeRow(taken: Readonly<HostUsage>, id: string, doc: Host, reach: Reach): void {
+  #writeRow(taken: Readonly<HostUsage>, id: string, doc: Host, reach: NetworkReach): void {
     const { slot } = taken;
     this.table.put(slot, { id, doc, reach });
     for (const resource in doc.resources) this.table.countResource(slot, resource, taken);

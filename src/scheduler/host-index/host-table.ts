@@ -2,7 +2,7 @@
 // subtracting leaves no trace.
 import { findExclusion, type Host } from '../../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
-import type { Reach } from './clusters.ts';
+import type { NetworkReach } from './clusters.ts';
 import type { Claim } from '../../network/index.ts';
 import type { HostUsage } from './usage-ledger.ts';
 
@@ -48,11 +48,11 @@ export function allocatable(total: number, ratio: number): number {
 }
 
 /** The free amounts of one further resource class, in pages that exist only where some host has it. */
-class Column {
+class FigureColumn {
   readonly #pages: (Float64Array | undefined)[] = [];
 
-  copy(): Column {
-    const copy = new Column();
+  copy(): FigureColumn {
+    const copy = new FigureColumn();
     for (const page of this.#pages) copy.#pages.push(page === undefined ? undefined : new Float64Array(page));
     return copy;
   }
@@ -68,12 +68,12 @@ class Column {
     (this.#pages[at] ??= new Float64Array(BLOCK))[slot % BLOCK] = left;
   }
 }
-export type { Column };
+export type { FigureColumn };
 
 export class HostTable {
   ids: string[] = [];
   hosts: (Host | undefined)[] = [];
-  reaches: (Reach | undefined)[] = [];
+  reaches: (NetworkReach | undefined)[] = [];
   /** FIGURES per slot. Memory, vcpus and disk are free amounts; below 0 when a host's capacity was lowered. */
   figures = new Float64Array(0);
   /** The reciprocals of the schedulable memory and vcpus: for computing a host's free shares. */
@@ -83,7 +83,7 @@ export class HostTable {
   /** Grow whenever anything of a block changes, or of a bay. */
   blockVersions = new Uint32Array(0);
   bayVersions = new Uint32Array(0);
-  readonly #columns = new Map<string, Column>();
+  readonly #columns = new Map<string, FigureColumn>();
   #changed: number[] = [];
   #isChanged = new Uint8Array(0);
   /** By bay. */
@@ -119,9 +119,9 @@ export class HostTable {
     return this.bayVersions.length;
   }
 
-  column(resource: string): Column {
+  column(resource: string): FigureColumn {
     let column = this.#columns.get(resource);
-    if (column === undefined) this.#columns.set(resource, (column = new Column()));
+    if (column === undefined) this.#columns.set(resource, (column = new FigureColumn()));
     return column;
   }
 
@@ -131,7 +131,7 @@ export class HostTable {
   }
 
   /** Puts a host into a slot, or replaces its document. */
-  put(slot: number, host: { readonly id: string; readonly doc: Host; readonly reach: Reach }): void {
+  put(slot: number, host: { readonly id: string; readonly doc: Host; readonly reach: NetworkReach }): void {
     this.#reserve(slot);
     this.#clearResources(slot);
     if (this.ids[slot] !== host.id) this.#checkOrder(slot, host.id);

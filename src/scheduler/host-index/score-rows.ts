@@ -1,6 +1,6 @@
 // Summaries of sets of hosts, a row for each: the best score, its host, and the ranges of their figures. A row is exact under the weighing it was built
 // with; under another one it still gives an upper bound, so that a weighing may drift without a recomputation. A bound must never be too low.
-import { DISK, FIGURES, MEMORY, VCPUS, type Column } from './host-table.ts';
+import { DISK, FIGURES, MEMORY, VCPUS, type FigureColumn } from './host-table.ts';
 import type { Weighing } from './weighing.ts';
 
 /** The free amounts that a host must have. */
@@ -10,7 +10,7 @@ export interface RequiredResources {
   readonly diskGiB: number;
   /** A host with this many instances is full. */
   readonly instancesMax: number;
-  readonly resources: readonly { readonly column: Column; readonly amount: number }[];
+  readonly resources: readonly { readonly column: FigureColumn; readonly amount: number }[];
 }
 
 /** Every host fits, also an overcommitted one. */

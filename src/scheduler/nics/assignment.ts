@@ -1,6 +1,6 @@
 // Assigns several NICs that contend for pools or bandwidth.
 import { bandwidthClass, type PoolChoice } from '../../network/index.ts';
-import type { Reach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/clusters.ts';
 import type { NicOptions } from './nic-options.ts';
 
 /** The free bandwidth of a host on a physical network, or of the host itself. */
@@ -26,7 +26,7 @@ export class Assignment {
   }
 
   /** One choice for each NIC. */
-  find(reach: Reach): readonly number[] | undefined {
+  find(reach: NetworkReach): readonly number[] | undefined {
     const options = this.#nics.map((nic) => nic.preferredChoices(reach).filter((at) => nic.stockLeft(at) > 0));
     // Without this, finding that twenty equal NICs do not fit would try every permutation.
     for (let nic = 0, alike = 0; nic < options.length; nic += 1) {

@@ -1,15 +1,15 @@
 // The score term of a request's single NIC, by bay: the hosts of a bay reach the same pools. A placement changes the stock of one pool, so for the next
 // request only the bays that reach it are computed.
-import type { ReachCluster, Clusters, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, Clusters, NetworkReach } from '../host-index/clusters.ts';
 
 /** The queries about bays. */
 export interface BayTermSource {
   /** -Infinity where hosts with this reach cannot place the NIC. */
-  termOn(reach: Reach): number;
+  termOn(reach: NetworkReach): number;
   /** No place adds more. */
   readonly termMax: number;
   /** The choices of the NIC on hosts with this reach. */
-  choicesOn(reach: Reach): readonly number[];
+  choicesOn(reach: NetworkReach): readonly number[];
 }
 
 /** With this many changes everything is computed again. */

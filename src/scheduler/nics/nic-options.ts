@@ -2,7 +2,7 @@
 // computed once; the stock is read for each request.
 import type { PoolCounters, NicRequirements, PoolChoice, PoolKey, Stock } from '../../network/index.ts';
 import { BayTerms } from './bay-terms.ts';
-import type { Reach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/clusters.ts';
 import type { NicPlacement } from './nic-placements.ts';
 
 /** The choices of a NIC, sorted by how they are reached, and identified by their index. */
@@ -20,7 +20,7 @@ interface PoolIndex {
 
 /** The number of a removed reach may be reused. */
 interface ReachChoices {
-  readonly reach: Reach;
+  readonly reach: NetworkReach;
   readonly choices: readonly number[];
 }
 
@@ -121,7 +121,7 @@ export class NicOptions {
   }
 
   /** The preferred choice on hosts with this reach, of those with stock; -1 for none. */
-  best(reach: Reach): number {
+  best(reach: NetworkReach): number {
     const choices = reachedChoices(this.#poolIndex, reach);
     let best = -1;
     for (let nth = 0; nth < choices.length; nth += 1) {
@@ -142,18 +142,18 @@ export class NicOptions {
   }
 
   /** The choices on hosts with this reach, in no order. */
-  choicesWithin(reach: Reach): readonly number[] {
+  choicesWithin(reach: NetworkReach): readonly number[] {
     return reachedChoices(this.#poolIndex, reach);
   }
 
   /** The choices on hosts with this reach, by preference; including those without stock, without excluded ones. */
-  preferredChoices(reach: Reach): number[] {
+  preferredChoices(reach: NetworkReach): number[] {
     const found = reachedChoices(this.#poolIndex, reach);
     return found.filter((at) => this.stockLeft(at) !== -Infinity).sort((one, other) => this.#compare(one, other));
   }
 
   /** Whether hosts with this reach reach it at all, excluded pools counted. */
-  isReachable(reach: Reach): boolean {
+  isReachable(reach: NetworkReach): boolean {
     return reachedChoices(this.#poolIndex, reach).length > 0;
   }
 
@@ -177,13 +177,13 @@ function isSameChoice(choice: PoolChoice | undefined, pool: PoolKey, takes: Pool
   return choice?.pool === pool && String(choice.takes) === String(takes);
 }
 
-function reachedChoices(sorted: PoolIndex, reach: Reach): readonly number[] {
+function reachedChoices(sorted: PoolIndex, reach: NetworkReach): readonly number[] {
   const known = sorted.reached[reach.id];
   return known?.reach === reach ? known.choices : collectReachedChoices(sorted, reach);
 }
 
 /** Separate from the look-up: a closure allocates its context even when it is not called. */
-function collectReachedChoices({ everywhere, byNetwork, reached }: PoolIndex, reach: Reach): readonly number[] {
+function collectReachedChoices({ everywhere, byNetwork, reached }: PoolIndex, reach: NetworkReach): readonly number[] {
   const choices = [...everywhere, ...reach.networks.flatMap((name) => byNetwork.get(name) ?? NONE)];
   // Filled up: a sparse list would be kept as a dictionary.
   while (reached.length <= reach.id) reached.push({ reach, choices });

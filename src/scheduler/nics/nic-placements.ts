@@ -3,7 +3,7 @@
 import type { NicRequirements, PoolKey } from '../../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
 import type { BayTermSource } from './bay-terms.ts';
-import type { ReachCluster, Clusters, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, Clusters, NetworkReach } from '../host-index/clusters.ts';
 import { NicOptions, type PlacementContext } from './nic-options.ts';
 import { SCORE_UNIT } from '../host-index/weighing.ts';
 
@@ -46,7 +46,7 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** The placement on hosts with this reach, apart from their bandwidth. */
-  placementFor(reach: Reach): NicPlacement | undefined {
+  placementFor(reach: NetworkReach): NicPlacement | undefined {
     if (this.nics.length === 0) return WITHOUT_NICS;
     if (this.#singleNic !== undefined) {
       const at = this.#singleNic.best(reach);
@@ -72,13 +72,13 @@ export class NicPlacements implements BayTermSource {
     return reach === undefined ? this.termMax : this.termOn(reach);
   }
 
-  termOn(reach: Reach): number {
+  termOn(reach: NetworkReach): number {
     const place = this.placementFor(reach);
     if (place === undefined) return -Infinity;
     return this.needsBandwidth ? this.termMax : place.term;
   }
 
-  choicesOn(reach: Reach): readonly number[] {
+  choicesOn(reach: NetworkReach): readonly number[] {
     return this.#singleNic?.choicesWithin(reach) ?? NO_CHOICES;
   }
 
@@ -88,12 +88,12 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** The place on one host. */
-  placementOn(reach: Reach, bandwidth: Bandwidth): NicPlacement | undefined {
+  placementOn(reach: NetworkReach, bandwidth: Bandwidth): NicPlacement | undefined {
     const place = this.placementFor(reach);
     return place === undefined || !this.needsBandwidth ? place : this.#find(reach, bandwidth);
   }
 
-  #find(reach: Reach, bandwidth: Bandwidth): NicPlacement | undefined {
+  #find(reach: NetworkReach, bandwidth: Bandwidth): NicPlacement | undefined {
     if (this.#canContend) {
       const found = new Assignment(this.nics, bandwidth).find(reach);
       return found === undefined ? undefined : this.#place(found);

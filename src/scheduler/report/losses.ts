@@ -1,11 +1,11 @@
 // The hosts that a report has excluded so far, counted by cause.
-import type { Rejection } from './report.ts';
+import type { FilterRejection } from './report.ts';
 
 /** No more hosts are named with one cause. */
 const NAMED_MAX = 8;
 
 export interface FilterLoss {
-  readonly rejection: Rejection;
+  readonly rejection: FilterRejection;
   lost: number;
   /** The most that any of them had free of the requested amount; -Infinity where nothing was measured. */
   most: number;
@@ -16,7 +16,7 @@ export interface FilterLoss {
 export class Losses {
   readonly #byCause = new Map<string, FilterLoss>();
 
-  count(rejection: Rejection): void {
+  count(rejection: FilterRejection): void {
     const key = `${rejection.filter} ${rejection.cause} ${factsKey(rejection.facts)}`;
     let loss = this.#byCause.get(key);
     if (loss === undefined) this.#byCause.set(key, (loss = { rejection, lost: 0, most: -Infinity, hosts: [] }));
@@ -51,7 +51,7 @@ function namesText(named: readonly string[]): string {
 }
 
 /** Called for every host of the fleet: it allocates nothing. */
-function factsKey(facts: Rejection['facts']): string {
+function factsKey(facts: FilterRejection['facts']): string {
   let key = '';
   for (const name in facts) key += `${name}=${facts[name]} `;
   return key;

@@ -2,25 +2,25 @@
 // addresses.
 import { segmentOfPool } from '../../network/index.ts';
 import type { PreparedRequest } from '../search/prepared-request.ts';
-import type { Reach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/clusters.ts';
 import type { NicOptions } from '../nics/nic-options.ts';
 import type { NicPlacements } from '../nics/nic-placements.ts';
-import type { Rejection } from './report.ts';
+import type { FilterRejection } from './report.ts';
 
 export class NicRejections {
   readonly #places: NicPlacements;
-  readonly #byReach = new Map<Reach, Rejection | undefined>();
+  readonly #byReach = new Map<NetworkReach, FilterRejection | undefined>();
 
   constructor(places: NicPlacements) {
     this.#places = places;
   }
 
-  rejectionFor(reach: Reach): Rejection | undefined {
+  rejectionFor(reach: NetworkReach): FilterRejection | undefined {
     if (!this.#byReach.has(reach)) this.#byReach.set(reach, this.#find(reach));
     return this.#byReach.get(reach);
   }
 
-  #find(reach: Reach): Rejection | undefined {
+  #find(reach: NetworkReach): FilterRejection | undefined {
     if (this.#places.placementFor(reach) !== undefined) return undefined;
     const { nics } = this.#places;
     const cut = nics.find((nic) => !nic.isReachable(reach));
@@ -34,7 +34,7 @@ export class NicRejections {
    * The pools within reach have not enough addresses for all NICs together: each pool and version that is short is named, the worst first. If none is
    * short, the contention of the NICs prevents a complete assignment.
    */
-  #rejectExhausted(reach: Reach): Rejection | undefined {
+  #rejectExhausted(reach: NetworkReach): FilterRejection | undefined {
     const wants = this.#demands(reach);
     const all = wants.flatMap(shortagesOf);
     const short = all.filter(({ free, asked }) => free < asked);
@@ -47,7 +47,7 @@ export class NicRejections {
   }
 
   /** How many NICs would use each pool within reach. */
-  #demands(reach: Reach): PoolDemand[] {
+  #demands(reach: NetworkReach): PoolDemand[] {
     const wanted = new Map<string, PoolDemand>();
     for (const nic of this.#places.nics) {
       for (const at of nic.preferredChoices(reach)) {
@@ -117,9 +117,12 @@ function shortageText({ nic, segment, version, asked, free }: PoolShortage): str
 }
 
 /** For a host on which everything else fits. */
-export function bandwidthRejection({ places, index: { table } }: PreparedRequest, slot: number): Rejection | undefined {
+export function bandwidthRejection(
+  { places, index: { table } }: PreparedRequest,
+  slot: number,
+): FilterRejection | undefined {
   if (!places.needsBandwidth) return undefined;
-  const place = places.placementOn(table.reaches[slot] as Reach, (resource) => table.leftOf(resource, slot));
+  const place = places.placementOn(table.reaches[slot] as NetworkReach, (resource) => table.leftOf(resource, slot));
   if (place !== undefined) return undefined;
   const [first, ...more] = places.nics.filter(({ requirements }) => requirements.minBandwidthKbps !== undefined);
   const requestedKbps = [first, ...more].reduce((sum, nic) => sum + (nic?.requirements.minBandwidthKbps ?? 0), 0);
@@ -127,10 +130,10 @@ export function bandwidthRejection({ places, index: { table } }: PreparedRequest
 }
 
 function composeRejection(
-  filter: Rejection['filter'],
+  filter: FilterRejection['filter'],
   cause: string,
   { requirements }: NicOptions,
   facts: Readonly<Record<string, string | number>> = {},
-): Rejection {
+): FilterRejection {
   return { filter, cause, facts: { network: requirements.network, ...facts } };
 }

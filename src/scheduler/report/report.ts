@@ -2,15 +2,15 @@
 // failed pays it. It has counts; the only hosts that it may name are those that the request itself excludes.
 import type { FleetReader } from '../../fleet/index.ts';
 import { prepareRequest, type PreparedRequest } from '../search/prepared-request.ts';
-import type { Reach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/clusters.ts';
 import { DISK, FIGURES, INSTANCES, MEMORY, AVAILABILITIES, VCPUS } from '../host-index/host-table.ts';
 import { bandwidthRejection, NicRejections } from './nic-rejections.ts';
 import { lossFacts, Losses, type FilterLoss } from './losses.ts';
 import type { ReportStage, ScheduleReport, ScheduleRequest } from '../request.ts';
 
 /** A filter that a host did not pass, and why. */
-export interface Rejection {
-  readonly filter: Filter;
+export interface FilterRejection {
+  readonly filter: FilterName;
   readonly cause: string;
   readonly facts?: Readonly<Record<string, string | number>>;
   /** The free amount of the host: the report has the maximum over all hosts. */
@@ -43,7 +43,7 @@ const FILTERS = [
   'bandwidth',
   'instance-cap',
 ] as const;
-export type Filter = (typeof FILTERS)[number];
+export type FilterName = (typeof FILTERS)[number];
 
 /** The number of stages that are kept with an instance. */
 const STAGES_MAX = 40;
@@ -118,8 +118,8 @@ function limitStages(stages: readonly ReportStage[]): ReportStage[] {
   return [...rejectingStages.slice(0, STAGES_MAX - 1), further];
 }
 
-function isApplied(filter: Filter, { request, amounts, settings, group }: PreparedRequest): boolean {
-  const isActive: Partial<Record<Filter, boolean>> = {
+function isApplied(filter: FilterName, { request, amounts, settings, group }: PreparedRequest): boolean {
+  const isActive: Partial<Record<FilterName, boolean>> = {
     version: request.serviceVersion !== undefined,
     'only-host': request.onlyHost !== undefined,
     'excluded-hosts': (request.excludedHosts?.length ?? 0) > 0,
@@ -140,7 +140,7 @@ function isApplied(filter: Filter, { request, amounts, settings, group }: Prepar
 }
 
 /** The first filter that a host does not pass. */
-function firstRejection(prepared: PreparedRequest, faults: NicRejections, slot: number): Rejection | undefined {
+function firstRejection(prepared: PreparedRequest, faults: NicRejections, slot: number): FilterRejection | undefined {
   return (
     siteRejection(prepared, slot) ??
     availabilityRejection(prepared, slot) ??
@@ -149,13 +149,13 @@ function firstRejection(prepared: PreparedRequest, faults: NicRejections, slot: 
     tagRejection(prepared, slot) ??
     amountRejection(prepared, slot) ??
     groupRejection(prepared, slot) ??
-    faults.rejectionFor(prepared.index.table.reaches[slot] as Reach) ??
+    faults.rejectionFor(prepared.index.table.reaches[slot] as NetworkReach) ??
     bandwidthRejection(prepared, slot) ??
     capRejection(prepared, slot)
   );
 }
 
-function availabilityRejection({ index: { table } }: PreparedRequest, slot: number): Rejection | undefined {
+function availabilityRejection({ index: { table } }: PreparedRequest, slot: number): FilterRejection | undefined {
   const standing = AVAILABILITIES[table.availabilities[slot] as number] as (typeof AVAILABILITIES)[number];
   if (standing === 'schedulable') return undefined;
   const down =
@@ -166,7 +166,7 @@ function availabilityRejection({ index: { table } }: PreparedRequest, slot: numb
 function versionRejection(
   { index: { table }, request: { serviceVersion: needs = 0 } }: PreparedRequest,
   slot: number,
-): Rejection | undefined {
+): FilterRejection | undefined {
   const has = table.hosts[slot]?.serviceVersion ?? 0;
   return has < needs ? { filter: 'version', cause: 'host-too-old', facts: { needs } } : undefined;
 }
@@ -174,7 +174,7 @@ function versionRejection(
 function nameRejection(
   { index: { table }, request, excludedHosts }: PreparedRequest,
   slot: number,
-): Rejection | undefined {
+): FilterRejection | undefined {
   const host = table.ids[slot] as string;
   if (request.onlyHost !== undefined && request.onlyHost !== host) {
     return { filter: 'only-host', cause: 'host-excluded' };
@@ -185,12 +185,12 @@ function nameRejection(
   return why === undefined ? excluded : { ...excluded, facts: { ...why }, host };
 }
 
-function siteRejection({ index, request: { site } }: PreparedRequest, slot: number): Rejection | undefined {
+function siteRejection({ index, request: { site } }: PreparedRequest, slot: number): FilterRejection | undefined {
   if (site === undefined || index.sites.get(site)?.has(slot) === true) return undefined;
   return { filter: 'site', cause: 'wrong-site', facts: { site } };
 }
 
-function tagRejection({ index, request }: PreparedRequest, slot: number): Rejection | undefined {
+function tagRejection({ index, request }: PreparedRequest, slot: number): FilterRejection | undefined {
   const { zone, aggregates = [], requiredTraits = [], forbiddenTraits = [] } = request;
   const has = (bits: { has: (slot: number) => boolean } | undefined): boolean => bits?.has(slot) === true;
   if (zone !== undefined && !has(index.zones.get(zone)))
@@ -204,7 +204,7 @@ function tagRejection({ index, request }: PreparedRequest, slot: number): Reject
   return { filter: 'forbidden-traits', cause: 'trait-forbidden', facts: { trait: forbidden } };
 }
 
-function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: number): Rejection | undefined {
+function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: number): FilterRejection | undefined {
   const { vcpus, memoryMiB, diskGiB, resources = {} } = amounts;
   const freeAmount = (figure: number): number => table.figures[slot * FIGURES + figure] as number;
   const fault =
@@ -220,16 +220,19 @@ function amountRejection({ index: { table }, amounts }: PreparedRequest, slot: n
   return undefined;
 }
 
-function shortageRejection(filter: Filter, requested: number, has: number): Rejection | undefined {
+function shortageRejection(filter: FilterName, requested: number, has: number): FilterRejection | undefined {
   return has < requested ? { filter, cause: `${filter}-short`, facts: { asked: requested }, left: has } : undefined;
 }
 
-function groupRejection({ index: { table }, request, group }: PreparedRequest, slot: number): Rejection | undefined {
+function groupRejection(
+  { index: { table }, request, group }: PreparedRequest,
+  slot: number,
+): FilterRejection | undefined {
   if (group?.isForbidden(table.ids[slot] as string) !== true) return undefined;
   return { filter: 'group', cause: `${group.policy}-broken`, facts: { group: request.group?.id ?? '' } };
 }
 
-function capRejection({ index: { table }, settings }: PreparedRequest, slot: number): Rejection | undefined {
+function capRejection({ index: { table }, settings }: PreparedRequest, slot: number): FilterRejection | undefined {
   const most = settings.instancesPerHostMax;
   if (most === 0 || (table.figures[slot * FIGURES + INSTANCES] as number) < most) return undefined;
   return { filter: 'instance-cap', cause: 'instance-cap', facts: { instancesPerHostMax: most } };

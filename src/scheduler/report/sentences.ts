@@ -1,7 +1,7 @@
 // The sentences of a report, for the API, the CLI and an instance's history.
 import type { ReportStage, ScheduleReport } from '../request.ts';
 
-type Facts = NonNullable<ReportStage['facts']>;
+type StageFacts = NonNullable<ReportStage['facts']>;
 
 const AVAILABILITY_WORDS: Readonly<Record<string, string>> = {
   'forced-down': 'forced down',
@@ -14,11 +14,11 @@ const AVAILABILITY_WORDS: Readonly<Record<string, string>> = {
   recovering: 'recovering',
 };
 
-const shortageWords = (what: string, unit: string) => (facts: Facts) =>
+const shortageWords = (what: string, unit: string) => (facts: StageFacts) =>
   `${what} left: ${facts['asked']}${unit} requested, ${facts['most']}${unit} at most`;
 
 /** The phrase for the hosts that a cause excluded. */
-const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
+const CAUSES: Readonly<Record<string, (facts: StageFacts) => string>> = {
   'host-not-available': ({ standing = '' }) => AVAILABILITY_WORDS[standing] ?? 'not available',
   'host-too-old': ({ needs }) => `with an agent that is too old: service version ${needs} is needed`,
   'host-excluded': (facts) => `excluded${exclusionWords(facts)}`,
@@ -44,7 +44,7 @@ const CAUSES: Readonly<Record<string, (facts: Facts) => string>> = {
   'several-causes': () => 'stopped by several further causes',
 };
 
-const EXCLUSIONS: Readonly<Record<string, (facts: Facts) => string>> = {
+const EXCLUSIONS: Readonly<Record<string, (facts: StageFacts) => string>> = {
   'tried-in-build': ({ fault, hosts }) => `tried before in this build: ${fault} on ${hosts}`,
   'tried-in-move': ({ fault, hosts }) => `tried before in this move: ${fault} on ${hosts}`,
   'to-be-left': ({ hosts }) => `it is to leave ${hosts}`,
@@ -52,18 +52,18 @@ const EXCLUSIONS: Readonly<Record<string, (facts: Facts) => string>> = {
 };
 
 /** Empty where the request gave no reason. */
-function exclusionWords(facts: Facts): string {
+function exclusionWords(facts: StageFacts): string {
   const words = EXCLUSIONS[facts['because'] ?? ''];
   return words === undefined ? '' : `: ${words(facts)}`;
 }
 
-function unreachableWords({ network, address, segment }: Facts): string {
+function unreachableWords({ network, address, segment }: StageFacts): string {
   if (address === undefined) return `no segment of network ${network} within reach`;
   if (segment === undefined) return `address ${address} is in no segment of network ${network} any more`;
   return `out of reach of segment ${segment} of network ${network}, which address ${address} is in`;
 }
 
-function poolWords({ network, segment }: Facts): string {
+function poolWords({ network, segment }: StageFacts): string {
   return segment === undefined ? `on network ${network}` : `in segment ${segment} of network ${network}`;
 }
 

@@ -4,7 +4,7 @@
 import type { PoolKey } from '../../network/index.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from '../host-index/bits.ts';
-import type { ReachCluster, Reach } from '../host-index/clusters.ts';
+import type { ReachCluster, NetworkReach } from '../host-index/clusters.ts';
 import type { NicPlacement } from '../nics/nic-placements.ts';
 import type { BoundHeap } from './bound-heap.ts';
 
@@ -287,7 +287,7 @@ class Search {
     const { table } = index;
     const { site, zone } = table.hosts[slot] as { site: string; zone: string };
     if ((request.site ?? site) !== site || (request.zone ?? zone) !== zone || avoidedSites.has(site)) return undefined;
-    return places.placementOn(table.reaches[slot] as Reach, (resource) => table.leftOf(resource, slot));
+    return places.placementOn(table.reaches[slot] as NetworkReach, (resource) => table.leftOf(resource, slot));
   }
 }
 

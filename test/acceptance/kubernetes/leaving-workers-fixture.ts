@@ -13,7 +13,7 @@ import {
   SimulatedCalls,
   WORKER,
   type Cluster,
-  type SimulatedNode,
+  type SimulatedClusterNode,
   type SimulatedPod,
   type SimulatedWorkload,
   type Worker,
@@ -190,7 +190,7 @@ export class LeavingWorkers {
 function describeChange({ kind, before, after }: AppliedChange): string[] {
   if (before === undefined || after === undefined) return [];
   if (kind === SIMULATED_NODE.name) {
-    const [was, is] = [before.doc as SimulatedNode, after.doc as SimulatedNode];
+    const [was, is] = [before.doc as SimulatedClusterNode, after.doc as SimulatedClusterNode];
     return was.isUnschedulable === is.isUnschedulable
       ? []
       : [`${is.isUnschedulable ? 'cordon' : 'uncordon'} ${is.name}`];

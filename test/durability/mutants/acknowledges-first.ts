@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabase } from '../../../src/journal/sqlite/schema.ts';
 import { SqliteStore } from '../../../src/journal/sqlite/store.ts';
-import type { Group, Store, WriteAnswer } from '../../../src/journal/store.ts';
+import type { CommitGroup, Store, WriteAnswer } from '../../../src/journal/store.ts';
 
 class AcknowledgesFirst extends SqliteStore {
   #promised: number;
@@ -13,7 +13,7 @@ class AcknowledgesFirst extends SqliteStore {
     this.#promised = Number(database.prepare('SELECT revision FROM head').get()?.['revision']);
   }
 
-  override async write(group: Group): Promise<WriteAnswer> {
+  override async write(group: CommitGroup): Promise<WriteAnswer> {
     await this.#writing;
     this.#promised += group.batches.length;
     this.#writing = new Promise((resolve) => {

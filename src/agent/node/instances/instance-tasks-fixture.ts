@@ -7,7 +7,7 @@ import {
 } from '../../../network/index.ts';
 import type { Task, TaskFence, TaskResult } from '../../../operations/index.ts';
 import type { TaskNic } from './instance-task-args.ts';
-import { SimulatedNode, type SimulatedNodeOptions } from '../../simulation/simulated-node.ts';
+import { SimulatedNodeDriver, type SimulatedNodeOptions } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
 export const AMOUNTS = { vcpus: 2, memoryMiB: 2048, diskGiB: 20 };
@@ -50,7 +50,7 @@ export const migrate = (instance: string, facts: object = {}): Task['args'] => (
 
 export const activate = (instance: string, facts: object = {}): Task['args'] => ({ instance, nics: [], ...facts });
 
-type Call = 'create' | 'bind' | 'release';
+type NetworkCall = 'create' | 'bind' | 'release';
 
 /** A back end that makes what it is ordered, gives one address per bind, and has faults that can be armed. */
 export class RecordingNetwork implements HostNetwork {
@@ -77,7 +77,7 @@ export class RecordingNetwork implements HostNetwork {
   }
 
   async #recordCall(
-    call: Call,
+    call: NetworkCall,
     { host, instance, nics }: HostNetworkRequest,
     effect: (port: string) => PortAnswer | undefined,
   ): Promise<readonly PortAnswer[]> {
@@ -93,11 +93,11 @@ export class RecordingNetwork implements HostNetwork {
 /** A machine and its clock; tasks are performed at once, however long they take. */
 export class InstanceTasksHarness {
   readonly clock = new VirtualClock();
-  readonly driver: SimulatedNode;
+  readonly driver: SimulatedNodeDriver;
   #tasks = 0;
 
   constructor(machine: Omit<SimulatedNodeOptions, 'clock'> = {}) {
-    this.driver = new SimulatedNode({ clock: this.clock, ...machine });
+    this.driver = new SimulatedNodeDriver({ clock: this.clock, ...machine });
   }
 
   get running(): string[] {

@@ -1,12 +1,12 @@
 // A host whose commands are not run: what `ip netns` would have made is written down.
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
-import { MemoryDisk } from '../state/memory-disk.ts';
+import { StateMemoryDisk } from '../state/memory-disk.ts';
 import type { NamespaceCommand } from './namespace-commands.ts';
 import { NamespaceRuntime } from './namespace-runtime.ts';
 
 export class FakeNamespaceHost {
   readonly clock = new VirtualClock();
-  readonly disk = new MemoryDisk();
+  readonly disk = new StateMemoryDisk();
   /** Every command that changes something, in that order. */
   readonly commands: string[] = [];
   readonly plugged: string[] = [];

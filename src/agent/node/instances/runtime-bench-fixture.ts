@@ -1,7 +1,7 @@
 // What the suite of instance runtimes works with: a machine, processes on it one after the other, and a disk that breaks.
 import { onTestFinished } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
-import { MemoryDisk } from '../state/memory-disk.ts';
+import { StateMemoryDisk } from '../state/memory-disk.ts';
 import type { Task, TaskResult } from '../../../operations/index.ts';
 import { DiskFailed } from '../ports.ts';
 import { InstanceTasks } from './instance-tasks.ts';
@@ -9,7 +9,7 @@ import type { InstanceRuntime, InstanceSpec, RuntimeCall } from './instance-runt
 
 export interface RuntimeMachine {
   /** A process of its own on this machine, with this disk. */
-  start(disk: MemoryDisk): InstanceRuntime;
+  start(disk: StateMemoryDisk): InstanceRuntime;
   /** What really runs there, by ids; undefined where only the runtime knows. */
   running(): Promise<readonly string[]> | undefined;
   /** Makes an instance end by itself. */
@@ -22,14 +22,14 @@ export function callFor(task: string, more: Partial<RuntimeCall> = {}): RuntimeC
 }
 
 /** Reads or writes fail while `broken` says so. */
-export class BrokenDisk extends MemoryDisk {
+export class BrokenDisk extends StateMemoryDisk {
   broken: 'read' | 'write' | undefined;
 
-  override read(...args: Parameters<MemoryDisk['read']>): ReturnType<MemoryDisk['read']> {
+  override read(...args: Parameters<StateMemoryDisk['read']>): ReturnType<StateMemoryDisk['read']> {
     return this.broken === 'read' ? Promise.reject(new DiskFailed('the disk is broken')) : super.read(...args);
   }
 
-  override write(...args: Parameters<MemoryDisk['write']>): Promise<void> {
+  override write(...args: Parameters<StateMemoryDisk['write']>): Promise<void> {
     return this.broken === 'write' ? Promise.reject(new DiskFailed('the disk is full')) : super.write(...args);
   }
 }

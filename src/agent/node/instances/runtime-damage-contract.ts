@@ -1,12 +1,12 @@
 // What every instance runtime has to hold when its record is damaged or gone: it removes nothing, and says so.
 import { expect, test } from 'vitest';
 import { StateDamaged } from '../ports.ts';
-import type { MemoryDisk } from '../state/memory-disk.ts';
+import type { StateMemoryDisk } from '../state/memory-disk.ts';
 import { build, destroy } from './instance-tasks-fixture.ts';
 import { BrokenDisk, callFor, performTask, spec, withTwo, type RuntimeMachine } from './runtime-bench-fixture.ts';
 
 /** What may become of a file, and of the one before it. */
-const DAMAGES: readonly (readonly [string, (disk: MemoryDisk, text: string) => Promise<void>])[] = [
+const DAMAGES: readonly (readonly [string, (disk: StateMemoryDisk, text: string) => Promise<void>])[] = [
   ['cut-off', (disk, text) => disk.write('machine', text.slice(0, text.length / 2))],
   ['empty', (disk) => disk.write('machine', '')],
   ['changed-and-still-readable', (disk, text) => disk.write('machine', text.replace('"i1"', '"i7"'))],

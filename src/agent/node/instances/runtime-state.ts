@@ -56,14 +56,14 @@ function toStored(instance: RuntimeInstance): object {
   return { ...instance, state: FORMER_STATES[state], power: state, ...(state === 'prepared' && { awaited: true }) };
 }
 
-interface StoredInstance extends Omit<RuntimeInstance, 'state'> {
+interface InstanceRecord extends Omit<RuntimeInstance, 'state'> {
   readonly state: 'prepared' | 'running' | 'stopped';
   readonly power?: RuntimeInstance['state'];
   readonly awaited?: true;
 }
 
 /** An older agent keeps the fields that it does not know, and may have changed the state since: then what it wrote counts. */
-function fromStored({ state: former, power, awaited, ...instance }: StoredInstance): RuntimeInstance {
+function fromStored({ state: former, power, awaited, ...instance }: InstanceRecord): RuntimeInstance {
   if (power !== undefined && FORMER_STATES[power] === former) return { ...instance, state: power };
   return { ...instance, state: former === 'prepared' && awaited !== true ? 'received' : former };
 }
@@ -77,7 +77,7 @@ export function readRuntimeState(text: string): RuntimeState | string {
   const [problem] = check(value);
   if (problem !== undefined) return `${problem.field} ${problem.message}`;
   const { instances, sent } = value as Static<typeof STATE> as unknown as {
-    instances: StoredInstance[];
+    instances: InstanceRecord[];
   } & RuntimeState;
   return { instances: instances.map(fromStored), sent };
 }

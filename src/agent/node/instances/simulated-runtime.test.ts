@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { activate, AMOUNTS, InstanceTasksHarness, build, destroy, migrate, nic } from './instance-tasks-fixture.ts';
-import { MemoryDisk } from '../state/memory-disk.ts';
+import { StateMemoryDisk } from '../state/memory-disk.ts';
 import { DiskFailed } from '../ports.ts';
 import { InstanceRecords } from './instance-records.ts';
 import type { ArmedTaskFault } from './simulated-hypervisor.ts';
@@ -48,7 +48,7 @@ describe('instances on a simulated machine', () => {
   test('are-activated-without-their-source-only-where-they-were-received', async () => {
     const machines = new Map<string, InstanceTasksHarness>();
     const peer = (host: string) => machines.get(host)?.driver.hypervisor;
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     const [source, target] = [new InstanceTasksHarness({ peer }), new InstanceTasksHarness({ peer, disk })];
     machines.set('h1', source).set('h2', target);
     const ifReceived = activate('i1', { ifReceived: true });
@@ -277,7 +277,7 @@ describe('durations', () => {
 
 describe('a machine with a disk', () => {
   test('runs-what-it-ran-after-the-process-ended', async () => {
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     const before = new InstanceTasksHarness({ disk });
     await before.perform('build', build('i1'), { id: 't1' });
     await before.perform('prepare', build('i2'));
@@ -295,9 +295,9 @@ describe('a machine with a disk', () => {
   });
 
   test('that-cannot-be-written-says-so-and-is-asked-again', async () => {
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     let full = true;
-    const write: MemoryDisk['write'] = (...args) =>
+    const write: StateMemoryDisk['write'] = (...args) =>
       full ? Promise.reject(new DiskFailed('the disk is full')) : disk.write(...args);
     const bench = new InstanceTasksHarness({ disk: { read: (name) => disk.read(name), write } });
     expect(await bench.perform('build', build('i1'))).toMatchObject(fault('disk-failed', true));
@@ -307,10 +307,11 @@ describe('a machine with a disk', () => {
   });
 
   test('that-cannot-be-read-for-a-while-is-opened-later', async () => {
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     await new InstanceTasksHarness({ disk }).perform('build', build('i1'));
     let broken = true;
-    const read: MemoryDisk['read'] = (name) => (broken ? Promise.reject(new DiskFailed('broken')) : disk.read(name));
+    const read: StateMemoryDisk['read'] = (name) =>
+      broken ? Promise.reject(new DiskFailed('broken')) : disk.read(name);
     const bench = new InstanceTasksHarness({ disk: { read, write: (...args) => disk.write(...args) } });
     expect(await bench.driver.inspect()).not.toHaveProperty('instances');
     const { facts } = await bench.perform('build', build('i2'));

@@ -15,7 +15,7 @@ import {
   type SwitchHost,
   type SwitchWorld,
 } from '../switch/switch-world-fixture.ts';
-import type { MemoryDisk } from './memory-disk.ts';
+import type { StateMemoryDisk } from './memory-disk.ts';
 import { sealJson } from './sealed-json.ts';
 
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -24,10 +24,10 @@ const LET_PASS: Tap = (_name, pass) => pass();
 
 /** A disk on which one file cannot be read until it is written anew. */
 class UnreadableFile implements Disk {
-  readonly #disk: MemoryDisk;
+  readonly #disk: StateMemoryDisk;
   #unreadable: FileName | undefined;
 
-  constructor(disk: MemoryDisk, unreadable: FileName) {
+  constructor(disk: StateMemoryDisk, unreadable: FileName) {
     this.#disk = disk;
     this.#unreadable = unreadable;
   }
@@ -47,9 +47,9 @@ class UnreadableFile implements Disk {
   }
 }
 
-type Damage = (disk: MemoryDisk, file: FileName) => Promise<Disk> | Disk;
+type Damage = (disk: StateMemoryDisk, file: FileName) => Promise<Disk> | Disk;
 
-async function rewrite(disk: MemoryDisk, file: FileName, change: (text: string) => string): Promise<Disk> {
+async function rewrite(disk: StateMemoryDisk, file: FileName, change: (text: string) => string): Promise<Disk> {
   await disk.write(file, change((await disk.read(file)) ?? ''));
   return disk;
 }

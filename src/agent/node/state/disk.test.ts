@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestHost } from '../agent-fixture.ts';
 import { FileDisk } from './file-disk.ts';
 import { AgentStateStore } from './agent-state-store.ts';
-import { MemoryDisk } from './memory-disk.ts';
+import { StateMemoryDisk } from './memory-disk.ts';
 import { TestControlPlane } from '../../server/control-plane-fixture.ts';
 import { DiskFailed, type Disk } from '../ports.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
@@ -18,7 +18,7 @@ async function folder(): Promise<string> {
 }
 
 describe.each<[string, () => Promise<Disk>]>([
-  ['memory', () => Promise.resolve(new MemoryDisk())],
+  ['memory', () => Promise.resolve(new StateMemoryDisk())],
   ['file', async () => new FileDisk(join(await folder(), 'new', 'folder'))],
 ])('the %s disk', (_name, make) => {
   test('reads-what-was-written-last-and-nothing-before', async () => {
@@ -67,7 +67,7 @@ describe('the file disk', () => {
 
 describe('a file that cannot be read back', () => {
   test.each(['', '{', '[]', '{"token":1}'])('is-ignored-and-said: %s', async (text) => {
-    const disk = new MemoryDisk();
+    const disk = new StateMemoryDisk();
     await disk.write('view', text);
     await disk.write('identity', '{"current":{}}');
     const errors: string[] = [];
@@ -84,9 +84,9 @@ describe('a file that cannot be read back', () => {
 });
 
 /** Full for as long as it is told to be. */
-class FullDisk extends MemoryDisk {
+class FullDisk extends StateMemoryDisk {
   full = false;
-  override write(...args: Parameters<MemoryDisk['write']>): Promise<void> {
+  override write(...args: Parameters<StateMemoryDisk['write']>): Promise<void> {
     return this.full ? Promise.reject(new DiskFailed('no space left on device')) : super.write(...args);
   }
 }

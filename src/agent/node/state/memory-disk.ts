@@ -1,7 +1,7 @@
 // A disk in memory, for simulated agents. It outlives the agent that writes to it, as a disk does.
 import type { Disk, FileName, WriteOptions } from '../ports.ts';
 
-export class MemoryDisk implements Disk {
+export class StateMemoryDisk implements Disk {
   readonly #files = new Map<FileName, string>();
   readonly #copies = new Map<FileName, string>();
 

@@ -21,9 +21,9 @@ export interface ConntrackSyncHost {
   readonly simulatedSwitch: SimulatedSwitch;
 }
 
-type Facts = Pick<Service, 'designated' | 'standby' | 'handover'>;
+type DesignationFacts = Pick<Service, 'designated' | 'standby' | 'handover'>;
 
-function handoverFacts(from: string, to: string, phase: Handover['phase']): Facts {
+function handoverFacts(from: string, to: string, phase: Handover['phase']): DesignationFacts {
   const host = phase === 'preparing' || phase === 'syncing' ? from : to;
   const why = anyWhy();
   return { designated: { host, sinceMs: 0 }, handover: { operation: 'op', from, to, phase, why, sinceMs: 0 } };
@@ -112,12 +112,12 @@ export class ConntrackSyncWorld {
     await this.plane.commit(() => accept([remove(SERVICE, idOf(SERVICE, id))], null));
   }
 
-  async #put(id: string, facts: Facts): Promise<void> {
+  async #put(id: string, facts: DesignationFacts): Promise<void> {
     const change = this.#change(id, facts);
     await this.plane.commit(() => accept([change], null));
   }
 
-  #change(id: string, facts: Facts): Change {
+  #change(id: string, facts: DesignationFacts): Change {
     const epoch = (this.#epochs.get(id) ?? 0) + 1;
     this.#epochs.set(id, epoch);
     const [, subject = ''] = id.split(':');

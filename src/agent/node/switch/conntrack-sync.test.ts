@@ -9,12 +9,12 @@ import { LeaderClient, LinkDown } from '../../../link/index.ts';
 import { verifyFake } from '../../protocol/signer-fixture.ts';
 import { Membership } from '../membership.ts';
 import { AgentStateStore } from '../state/agent-state-store.ts';
-import { MemoryDisk } from '../state/memory-disk.ts';
+import { StateMemoryDisk } from '../state/memory-disk.ts';
 import { DEPOSIT_MAX, type View } from '../../protocol/messages.ts';
 import { TestControlPlane, SILENT } from '../../server/control-plane-fixture.ts';
 import type { LocalDriver } from '../ports.ts';
 import { ConntrackSync } from './conntrack-sync.ts';
-import { SimulatedNode } from '../../simulation/simulated-node.ts';
+import { SimulatedNodeDriver } from '../../simulation/simulated-node.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { NAT, ConntrackSyncWorld } from './conntrack-sync-fixture.ts';
 
@@ -294,7 +294,7 @@ describe('connections are forgotten', () => {
     async (which) => {
       const clock = new VirtualClock();
       const its = new SimulatedSwitch({ host: 'c1', clock });
-      const driver = new SimulatedNode({ clock, switch: its });
+      const driver = new SimulatedNodeDriver({ clock, switch: its });
       const view = otherAt('c1');
       await driver.apply(view, NEVER);
       const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;
@@ -302,7 +302,7 @@ describe('connections are forgotten', () => {
       const plane = new TestControlPlane(clock);
       const ports = {
         link: plane.link,
-        disk: new MemoryDisk(),
+        disk: new StateMemoryDisk(),
         driver,
         clock,
         ids: plane.ids,
@@ -332,7 +332,7 @@ describe('connections are forgotten', () => {
     async (times) => {
       const clock = new VirtualClock();
       const its = new SimulatedSwitch({ host: 'c1', clock });
-      const driver = new SimulatedNode({ clock, switch: its });
+      const driver = new SimulatedNodeDriver({ clock, switch: its });
       const view = otherAt('c1');
       await driver.apply(view, NEVER);
       const zone = compile(readDataplaneView('c1', view.parts)!).zones.get(NAT)!;

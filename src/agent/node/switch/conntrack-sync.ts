@@ -12,7 +12,7 @@ import {
   type ServiceView,
 } from '../../../dataplane/index.ts';
 import { mark } from '../../../fleet/index.ts';
-import type { LeaderClient, CallResult, Reply, Session } from '../../../link/index.ts';
+import type { LeaderClient, CallResult, Reply, CallTarget } from '../../../link/index.ts';
 import type { Membership } from '../membership.ts';
 import {
   COLLECT_WAIT_MAX_MS,
@@ -148,7 +148,7 @@ export class ConntrackSync {
     return undefined;
   }
 
-  async #call<A>(call: (to: Session) => Promise<Reply<A>>, signal?: AbortSignal): Promise<CallResult<A>> {
+  async #call<A>(call: (to: CallTarget) => Promise<Reply<A>>, signal?: AbortSignal): Promise<CallResult<A>> {
     const secret = this.#parts.membership.credential();
     return secret === undefined ? { kind: 'away' } : this.#parts.leader.call(secret, call, signal);
   }

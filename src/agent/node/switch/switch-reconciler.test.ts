@@ -5,7 +5,7 @@ import { SimulatedSwitch } from '../../../dataplane/runtime.ts';
 import { SwitchDown, type SwitchChange } from '../../../dataplane/index.ts';
 import { CURRENT_SERVICE_VERSION } from '../../../hosts/index.ts';
 import type { View } from '../../protocol/messages.ts';
-import { SimulatedNode } from '../../simulation/simulated-node.ts';
+import { SimulatedNodeDriver } from '../../simulation/simulated-node.ts';
 import { SwitchReconciler } from './switch-reconciler.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
@@ -95,7 +95,7 @@ test('never: something counts as converged that was not read', async () => {
 test('never: a view that was begun before the host was ordered to leave is followed after its switch is wiped', async () => {
   const clock = new VirtualClock();
   const it = new SimulatedSwitch({ host: 'c1' });
-  const driver = new SimulatedNode({ clock, switch: it, delayMs: 10 });
+  const driver = new SimulatedNodeDriver({ clock, switch: it, delayMs: 10 });
   const { signal } = new AbortController();
   const fence = { stamp: BOTH.stamp, host: 'c1', serviceVersion: CURRENT_SERVICE_VERSION, signal };
   // Both take their time; the view is a little slower.

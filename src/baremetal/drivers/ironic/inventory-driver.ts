@@ -2,7 +2,7 @@
 // the endpoint for allocations the instance is written on the node itself, which Ironic refuses where another one is: a claim is never widened.
 import {
   InventoryUnavailable,
-  type CallOptions,
+  type InventoryCallOptions,
   type ChangesPage,
   type ChangesRequest,
   type ClaimOutcome,
@@ -36,11 +36,13 @@ export class IronicInventory implements Inventory {
     this.#nodes = new IronicNodes(client);
   }
 
-  async claims({ signal }: CallOptions = { signal: AbortSignal.timeout(30_000) }): Promise<'endpoint' | 'direct'> {
+  async claims(
+    { signal }: InventoryCallOptions = { signal: AbortSignal.timeout(30_000) },
+  ): Promise<'endpoint' | 'direct'> {
     return (await this.#nodes.hasAllocations({ signal })) ? 'endpoint' : 'direct';
   }
 
-  async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
+  async list(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<InventoryPage> {
     const { nodes, next } = await this.#readNodes({ sort_key: 'id' }, { after, limit }, how);
     return { nodes: await this.#describeAll(nodes, how), ...(next !== undefined && { next }) };
   }
@@ -49,7 +51,7 @@ export class IronicInventory implements Inventory {
    * By the time at which Ironic wrote them last, the newest first, down to those of the second in which the last read ended: its times have no more
    * than seconds, and are shown only with all the rest of a node. Traits are written beside a node and do not show; nodes that were never written have no such time.
    */
-  async listChanges({ since, after, limit }: ChangesRequest, how: CallOptions): Promise<ChangesPage> {
+  async listChanges({ since, after, limit }: ChangesRequest, how: InventoryCallOptions): Promise<ChangesPage> {
     const page = { after, limit: since === undefined ? 1 : limit };
     const order = { sort_key: 'updated_at', sort_dir: 'desc' };
     const { items, next } = await this.#readPage('nodes/detail', order, page, how);
@@ -62,7 +64,7 @@ export class IronicInventory implements Inventory {
   }
 
   /** Those that stand on nodes were made before Ironic had allocations. */
-  async listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage> {
+  async listClaims(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<ClaimsPage> {
     const [, kind, marker] = /^([an]):(.*)$/.exec(after ?? 'a:') ?? [];
     const page = { after: marker === '' ? undefined : marker, limit };
     if (kind === 'a' && (await this.#nodes.hasAllocations(how))) return this.#listAllocations(page, how);
@@ -74,7 +76,7 @@ export class IronicInventory implements Inventory {
     return { claims, ...(next !== undefined && { next: `n:${next}` }) };
   }
 
-  async #listAllocations(page: Page, how: CallOptions): Promise<ClaimsPage> {
+  async #listAllocations(page: PageRequest, how: InventoryCallOptions): Promise<ClaimsPage> {
     const query = { sort_key: 'id', fields: 'uuid,node_uuid,extra' };
     const { items, next } = await this.#readPage('allocations', query, page, how);
     const claims = items.flatMap((one): InventoryClaim[] => {
@@ -92,8 +94,8 @@ export class IronicInventory implements Inventory {
 
   async #readNodes(
     query: Readonly<Record<string, string>>,
-    page: Page,
-    how: CallOptions,
+    page: PageRequest,
+    how: InventoryCallOptions,
   ): Promise<{ readonly nodes: readonly IronicNode[]; readonly next: string | undefined }> {
     const fields = await read(() => this.#nodes.fields(how));
     const { items, next } = await this.#readPage('nodes', { ...query, fields }, page, how);
@@ -103,8 +105,8 @@ export class IronicInventory implements Inventory {
   async #readPage(
     what: 'nodes' | 'nodes/detail' | 'allocations',
     query: Readonly<Record<string, string>>,
-    { after, limit }: Page,
-    how: CallOptions,
+    { after, limit }: PageRequest,
+    how: InventoryCallOptions,
   ): Promise<{ readonly items: readonly unknown[]; readonly next: string | undefined }> {
     const marker = after === undefined ? {} : { marker: after };
     const text = new URLSearchParams({ limit: String(limit), ...marker, ...query }).toString();
@@ -117,12 +119,12 @@ export class IronicInventory implements Inventory {
     return { items, next: hasMore ? last : undefined };
   }
 
-  async #describeAll(nodes: readonly IronicNode[], how: CallOptions): Promise<InventoryNode[]> {
+  async #describeAll(nodes: readonly IronicNode[], how: InventoryCallOptions): Promise<InventoryNode[]> {
     const unsaid = await this.#nodes.findUnsaid(how);
     return nodes.map((node) => toInventoryNode(node, { unsaid }));
   }
 
-  async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
+  async find(node: string, how: InventoryCallOptions): Promise<InventoryNode | 'gone'> {
     const found = await read(() => this.#nodes.find(node, how));
     if (found === undefined) return 'gone';
     const mark = await read(() => this.#nodes.markOf(found, how));
@@ -130,7 +132,7 @@ export class IronicInventory implements Inventory {
     return toInventoryNode(found, { instance: mark?.instance, unsaid });
   }
 
-  async claim(request: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+  async claim(request: ClaimRequest, how: InventoryCallOptions): Promise<ClaimOutcome> {
     return settle(request, async () => {
       const node = await this.#nodes.find(request.node, how);
       if (node === undefined) return toLostOutcome(request, 'is not there any more');
@@ -149,7 +151,7 @@ export class IronicInventory implements Inventory {
     });
   }
 
-  async #allocate(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
+  async #allocate(request: ClaimRequest, node: IronicNode, how: InventoryCallOptions): Promise<ClaimOutcome> {
     const uuid = claimUuid(request);
     if (node.resourceClass === undefined)
       return toLostOutcome(request, 'has no resource class, without which Ironic allocates nothing');
@@ -169,7 +171,7 @@ export class IronicInventory implements Inventory {
     return this.#awaitAllocation(request, uuid, how);
   }
 
-  async #awaitAllocation(request: ClaimRequest, uuid: string, how: CallOptions): Promise<ClaimOutcome> {
+  async #awaitAllocation(request: ClaimRequest, uuid: string, how: InventoryCallOptions): Promise<ClaimOutcome> {
     for (;;) {
       const allocation = await this.#nodes.findAllocation(uuid, how);
       switch (allocation?.['state']) {
@@ -190,7 +192,7 @@ export class IronicInventory implements Inventory {
   }
 
   /** Ironic checks nothing here but that no other instance is there: what an allocation would ask for is looked at before, and after. */
-  async #writeOnNode(request: ClaimRequest, node: IronicNode, how: CallOptions): Promise<ClaimOutcome> {
+  async #writeOnNode(request: ClaimRequest, node: IronicNode, how: InventoryCallOptions): Promise<ClaimOutcome> {
     const denied = denyDirect(node, request) ?? (isClaimable(node) ? undefined : 'is not available');
     if (denied !== undefined) return toLostOutcome(request, denied);
     const mark = composeMark(request);
@@ -211,7 +213,7 @@ export class IronicInventory implements Inventory {
     return toLostOutcome(request, 'was taken out of service in the meantime');
   }
 
-  async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+  async unclaim(fence: NodeFence, how: InventoryCallOptions): Promise<ClaimOutcome> {
     return settle(fence, async () => {
       const node = await this.#nodes.find(fence.node, how);
       if (node === undefined) return { kind: 'already' };
@@ -227,12 +229,12 @@ export class IronicInventory implements Inventory {
   }
 
   /** One that never got its node would keep its id from being used again. */
-  async #dropFailedAllocation(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+  async #dropFailedAllocation(fence: NodeFence, how: InventoryCallOptions): Promise<ClaimOutcome> {
     if (await this.#nodes.hasAllocations(how)) await this.#removeAllocation(claimUuid(fence), how);
     return { kind: 'already' };
   }
 
-  async #removeAllocation(uuid: string, how: CallOptions): Promise<void> {
+  async #removeAllocation(uuid: string, how: InventoryCallOptions): Promise<void> {
     try {
       await this.#nodes.sendToNode({ method: 'DELETE', path: `/v1/allocations/${uuid}`, ...how });
     } catch (error) {
@@ -240,7 +242,7 @@ export class IronicInventory implements Inventory {
     }
   }
 
-  async #removeFromNode(node: string, how: CallOptions): Promise<void> {
+  async #removeFromNode(node: string, how: InventoryCallOptions): Promise<void> {
     const body = [
       { op: 'remove', path: '/instance_uuid' },
       { op: 'remove', path: '/extra/muster' },
@@ -262,7 +264,7 @@ function readListedNode(one: unknown): IronicNode {
   return node;
 }
 
-interface Page {
+interface PageRequest {
   readonly after: string | undefined;
   readonly limit: number;
 }

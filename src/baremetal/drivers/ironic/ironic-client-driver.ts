@@ -16,7 +16,7 @@ const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 export type IronicVersion = readonly [major: number, minor: number];
 
-export interface IronicOptions {
+export interface IronicClientOptions {
   /** Without `/v1`. */
   readonly url: string;
   /** The headers that authenticate a request, where the inventory asks for any; asked for each request, since they may be replaced. */
@@ -41,7 +41,7 @@ export class IronicRefusal extends Error {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-interface Request {
+interface IronicRequest {
   readonly method: Method;
   readonly path: string;
   readonly body?: object;
@@ -49,10 +49,10 @@ interface Request {
 }
 
 export class IronicClient {
-  readonly #options: IronicOptions;
+  readonly #options: IronicClientOptions;
   #known: { readonly version: IronicVersion; readonly atMs: number } | undefined;
 
-  constructor(options: IronicOptions) {
+  constructor(options: IronicClientOptions) {
     this.#options = options;
   }
 
@@ -82,7 +82,7 @@ export class IronicClient {
   }
 
   /** The value that is answered; undefined where there is none. */
-  async send(request: Request): Promise<unknown> {
+  async send(request: IronicRequest): Promise<unknown> {
     const { response, text } = await this.#fetch(request, await this.version(request.signal));
     if (response.ok) return text === '' ? undefined : parseAnswer(text);
     // It could not be done now: nothing is known of what it was to do.
@@ -93,7 +93,7 @@ export class IronicClient {
     throw new IronicRefusal(response.status, faultIn(text));
   }
 
-  async #fetch({ method, path, body, signal }: Request, [major, minor]: IronicVersion) {
+  async #fetch({ method, path, body, signal }: IronicRequest, [major, minor]: IronicVersion) {
     const { url, authorize } = this.#options;
     const limit = AbortSignal.timeout(ANSWER_TIMEOUT_MS);
     try {

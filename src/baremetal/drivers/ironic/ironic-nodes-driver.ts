@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import {
   InventoryUnavailable,
   requireRight,
-  type CallOptions,
+  type InventoryCallOptions,
   type NodeFence,
   type UnsaidField,
 } from '../inventory.ts';
@@ -46,7 +46,7 @@ export function readOwnMark(
   return mark !== undefined && claimUuid({ instance: mark.instance, node }) === claim ? mark : undefined;
 }
 
-export type Ownership = 'ours' | 'free' | 'other' | 'stale';
+export type NodeOwnership = 'ours' | 'free' | 'other' | 'stale';
 
 export class IronicNodes {
   readonly client: IronicClient;
@@ -55,24 +55,24 @@ export class IronicNodes {
     this.client = client;
   }
 
-  hasAllocations({ signal }: CallOptions): Promise<boolean> {
+  hasAllocations({ signal }: InventoryCallOptions): Promise<boolean> {
     return this.client.hasAllocations(signal);
   }
 
-  async fields({ signal }: CallOptions): Promise<string> {
+  async fields({ signal }: InventoryCallOptions): Promise<string> {
     const [, minor] = await this.client.version(signal);
     const later = LATER_FIELDS.filter(([since]) => minor >= since).map(([, field]) => field);
     return [FIELDS, ...later].join(',');
   }
 
   /** What its version cannot say of a node. */
-  async findUnsaid({ signal }: CallOptions): Promise<readonly UnsaidField[]> {
+  async findUnsaid({ signal }: InventoryCallOptions): Promise<readonly UnsaidField[]> {
     const [, minor] = await this.client.version(signal);
     return LATER_FIELDS.filter(([since]) => minor < since).map(([, , unsaid]) => unsaid);
   }
 
   /** Undefined when Ironic itself says that there is no such node: whatever else answers 404 says nothing of it. */
-  async find(node: string, how: CallOptions): Promise<IronicNode | undefined> {
+  async find(node: string, how: InventoryCallOptions): Promise<IronicNode | undefined> {
     const path = `/v1/nodes/${encodeURIComponent(node)}?fields=${await this.fields(how)}`;
     const found = await this.#findOrNone(path, how, NO_SUCH_NODE);
     if (found === undefined) return undefined;
@@ -82,20 +82,23 @@ export class IronicNodes {
   }
 
   /** One that must be there: what acts on it had it a moment ago. */
-  async get(node: string, how: CallOptions): Promise<IronicNode> {
+  async get(node: string, how: InventoryCallOptions): Promise<IronicNode> {
     const found = await this.find(node, how);
     if (found === undefined) throw new IronicRefusal(NOT_FOUND, `Ironic has no node ${node} any more.`);
     return found;
   }
 
   /** Undefined when there is none. */
-  async findAllocation(uuid: string, how: CallOptions): Promise<Readonly<Record<string, unknown>> | undefined> {
+  async findAllocation(
+    uuid: string,
+    how: InventoryCallOptions,
+  ): Promise<Readonly<Record<string, unknown>> | undefined> {
     const found = await this.#findOrNone(`/v1/allocations/${uuid}`, how);
     return found === undefined ? undefined : toRecord(found);
   }
 
   /** The mark of the claim that a node has; undefined for one without, or with one of another client. */
-  async markOf(node: IronicNode, how: CallOptions): Promise<ClaimMark | undefined> {
+  async markOf(node: IronicNode, how: InventoryCallOptions): Promise<ClaimMark | undefined> {
     const { instanceUuid: uuid, uuid: id, extra } = node;
     if (uuid === undefined) return undefined;
     const onNode = readOwnMark(extra, { node: id, claim: uuid });
@@ -104,7 +107,7 @@ export class IronicNodes {
     return readOwnMark((await this.findAllocation(uuid, how))?.['extra'], { node: id, claim: uuid });
   }
 
-  async ownershipOf(node: IronicNode, fence: NodeFence, how: CallOptions): Promise<Ownership> {
+  async ownershipOf(node: IronicNode, fence: NodeFence, how: InventoryCallOptions): Promise<NodeOwnership> {
     if (node.instanceUuid === undefined) return 'free';
     const mark = await this.markOf(node, how);
     // The id alone says whose it is: an allocation that is not there any more ended after the node was read.
@@ -115,7 +118,7 @@ export class IronicNodes {
 
   /** Sent again while another call has the node's lock. */
   async sendToNode(
-    request: CallOptions & {
+    request: InventoryCallOptions & {
       readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
       readonly path: string;
       readonly body?: object;
@@ -132,7 +135,7 @@ export class IronicNodes {
     }
   }
 
-  async #findOrNone(path: string, { signal }: CallOptions, saying?: RegExp): Promise<unknown> {
+  async #findOrNone(path: string, { signal }: InventoryCallOptions, saying?: RegExp): Promise<unknown> {
     try {
       return (await this.client.send({ method: 'GET', path, signal })) ?? {};
     } catch (error) {

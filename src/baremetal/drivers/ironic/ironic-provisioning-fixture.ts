@@ -13,12 +13,12 @@ export interface ProvisionedNode {
   extra: Record<string, unknown>;
 }
 
-export interface Answer {
+export interface IronicAnswer {
   readonly status: number;
   readonly body?: object;
 }
 
-interface Request {
+interface ProvisioningRequest {
   readonly method: string;
   /** Behind the id of the node. */
   readonly path: string;
@@ -26,7 +26,7 @@ interface Request {
 }
 
 /** Its fault is JSON text within JSON. */
-export function fail(status: number, faultstring: string): Answer {
+export function fail(status: number, faultstring: string): IronicAnswer {
   return { status, body: { error_message: JSON.stringify({ faultstring }) } };
 }
 
@@ -75,13 +75,13 @@ export class Provisioning {
     Object.assign(node, { provision_state: state, last_error: 'Operation was aborted due to conductor take over' });
   }
 
-  denyPatch({ uuid, provision_state: state, maintenance }: ProvisionedNode): Answer | undefined {
+  denyPatch({ uuid, provision_state: state, maintenance }: ProvisionedNode): IronicAnswer | undefined {
     if (maintenance || !AT_WORK.includes(state)) return undefined;
     return fail(409, `Node ${uuid} can not be updated while a state transition is in progress.`);
   }
 
   /** Undefined for what is no request to the machine. */
-  answer(node: ProvisionedNode, { method, path, body }: Request): Answer | undefined {
+  answer(node: ProvisionedNode, { method, path, body }: ProvisioningRequest): IronicAnswer | undefined {
     switch (`${method} ${path.replace(/^(vifs)\/.*/, '$1')}`) {
       case 'PUT states/provision':
         return this.#provision(node, String(body['target']));
@@ -99,7 +99,7 @@ export class Provisioning {
     }
   }
 
-  #provision(node: ProvisionedNode, target: string): Answer {
+  #provision(node: ProvisionedNode, target: string): IronicAnswer {
     const state = TRANSITIONS[node.provision_state]?.[target];
     const what = `The requested action "${target}" can not be performed on node "${node.uuid}" while it is in state "${node.provision_state}".`;
     if (state === undefined) return fail(400, what);
@@ -135,7 +135,7 @@ export class Provisioning {
       Object.assign(node, { provision_state: 'clean failed', maintenance: true, last_error: 'A disk was not erased.' });
   }
 
-  #switchPower(node: ProvisionedNode, target: string): Answer {
+  #switchPower(node: ProvisionedNode, target: string): IronicAnswer {
     if (['cleaning', 'clean wait'].includes(node.provision_state))
       return fail(400, `The requested action "${target}" can not be performed on node "${node.uuid}".`);
     node.target_power_state = target === 'rebooting' ? 'power on' : target;

@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { IronicClient } from './ironic-client-driver.ts';
-import { fail, Provisioning, type Answer, type ProvisionedNode } from './ironic-provisioning-fixture.ts';
+import { fail, Provisioning, type IronicAnswer, type ProvisionedNode } from './ironic-provisioning-fixture.ts';
 
 export interface ServedNode extends ProvisionedNode {
   readonly uuid: string;
@@ -18,7 +18,7 @@ export interface ServedNode extends ProvisionedNode {
   updated_at: string | null;
 }
 
-interface Allocation {
+interface IronicAllocation {
   readonly uuid: string;
   readonly node_uuid: string | null;
   readonly state: 'active' | 'error';
@@ -28,15 +28,15 @@ interface Allocation {
 }
 
 /** `hang` never answers, `cut` ends the connection in the middle of the answer. */
-type Fate = 'pass' | 'busy' | 'cut' | 'hang';
+type RequestFate = 'pass' | 'busy' | 'cut' | 'hang';
 
 export class IronicServer {
   /** In the order in which they were made. */
   readonly nodes = new Map<string, ServedNode>();
-  readonly allocations = new Map<string, Allocation>();
+  readonly allocations = new Map<string, IronicAllocation>();
   /** Method and path of each request. */
   readonly calls: string[] = [];
-  decide: (call: string) => Fate = () => 'pass';
+  decide: (call: string) => RequestFate = () => 'pass';
   /** The newest minor version that it knows. */
   minor = 80;
   /** What it does with machines. */
@@ -128,7 +128,7 @@ export class IronicServer {
     method: string,
     url: URL,
     { version, body }: { version: number; body: Record<string, unknown> | undefined },
-  ): Answer {
+  ): IronicAnswer {
     const [, , kind = '', id, ...rest] = url.pathname.split('/');
     if (kind === '') return { status: 200, body: {} };
     if (kind === 'nodes') {
@@ -160,7 +160,7 @@ export class IronicServer {
     return { status: 204 };
   }
 
-  #listNodes(url: URL, version: number): Answer {
+  #listNodes(url: URL, version: number): IronicAnswer {
     let nodes = [...this.nodes.values()];
     if (url.searchParams.get('associated') === 'true') nodes = nodes.filter((node) => node.instance_uuid !== null);
     // As its database sorts: those without a time come last.
@@ -181,7 +181,7 @@ export class IronicServer {
     };
   }
 
-  #patch(node: ServedNode, body: unknown, version: number): Answer {
+  #patch(node: ServedNode, body: unknown, version: number): IronicAnswer {
     this.beforeWrite(node);
     const refused = this.provisioning.denyPatch(node);
     if (refused !== undefined) return refused;
@@ -203,7 +203,7 @@ export class IronicServer {
     return { status: 200, body: shownAs(node, version) };
   }
 
-  #allocate(body: Record<string, unknown>): Answer {
+  #allocate(body: Record<string, unknown>): IronicAnswer {
     const uuid = String(body['uuid']);
     if (this.allocations.has(uuid)) return fail(409, `An allocation with UUID ${uuid} already exists.`);
     const [candidate] = body['candidate_nodes'] as readonly string[];
@@ -216,7 +216,7 @@ export class IronicServer {
       node.power_state !== null;
     const isTaken = node !== undefined && isFree && traits.every((trait) => node.traits.includes(trait));
     if (isTaken) this.change(node.uuid, { instance_uuid: uuid });
-    const allocation: Allocation = {
+    const allocation: IronicAllocation = {
       ...{ uuid, traits, extra: body['extra'] },
       ...(isTaken
         ? { node_uuid: node.uuid, state: 'active', last_error: null }

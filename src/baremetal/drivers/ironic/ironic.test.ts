@@ -1,12 +1,12 @@
 // The Ironic driver on a small Ironic in memory: the contract of inventories with and without allocations, and what changes with its version.
 import { describe, expect, test } from 'vitest';
 import { inventoryContract } from '../inventory-contract.ts';
-import type { CallOptions } from '../inventory.ts';
+import type { InventoryCallOptions } from '../inventory.ts';
 import { IronicInventory } from './inventory-driver.ts';
 import { claimUuid } from './ironic-nodes-driver.ts';
 import { IronicServer } from './ironic-server-fixture.ts';
 
-const NEVER: CallOptions = { signal: new AbortController().signal };
+const NEVER: InventoryCallOptions = { signal: new AbortController().signal };
 const UUIDS = [1, 2, 3, 4, 5].map((nth) => `00000000-0000-4000-9000-00000000000${nth}`);
 const [N1 = '', N2 = '', N3 = ''] = UUIDS;
 

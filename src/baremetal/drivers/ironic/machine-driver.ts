@@ -1,7 +1,7 @@
 // The machine port on Ironic: deploys, cleans and switches power, each until Ironic says that it is done. It looks before it acts, so that a step
 // which another manager began is waited for and never begun twice.
 import type {
-  CallOptions,
+  InventoryCallOptions,
   MachineAction,
   MachineCall,
   MachineDriver,
@@ -14,7 +14,7 @@ import type { IronicClient } from './ironic-client-driver.ts';
 import { composeInstanceInfo } from './instance-info.ts';
 import { toRecord, type IronicNode } from './ironic-node.ts';
 import { IronicNodes, isRefusedWith } from './ironic-nodes-driver.ts';
-import { claimGone, hasOtherInstance, planCleaning, type Claim } from './plan-cleaning.ts';
+import { claimGone, hasOtherInstance, planCleaning, type ClaimState } from './plan-cleaning.ts';
 import { machineStateOf } from './provision-states.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -32,7 +32,7 @@ export class IronicMachines implements MachineDriver {
     this.#nodes = new IronicNodes(client);
   }
 
-  async inspect({ node }: NodeFence, how: CallOptions): Promise<MachineStatus> {
+  async inspect({ node }: NodeFence, how: InventoryCallOptions): Promise<MachineStatus> {
     const found = await this.#nodes.find(node, how);
     // Whatever is asked of it fails, and says why.
     if (found === undefined) return { state: 'failed', power: 'unknown' };
@@ -44,7 +44,7 @@ export class IronicMachines implements MachineDriver {
     return { state, power: found.power, ...(!isEmpty && instance !== undefined && { instance }) };
   }
 
-  async carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async carryOut(call: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     how.signal.throwIfAborted();
     try {
       const node = await this.#nodes.get(call.node, how);
@@ -63,7 +63,7 @@ export class IronicMachines implements MachineDriver {
   #carryOutOn(
     node: IronicNode,
     call: MachineCall & { readonly action: Exclude<MachineAction, 'clean'> },
-    how: CallOptions,
+    how: InventoryCallOptions,
   ): Promise<MachineOutcome> {
     switch (call.action) {
       case 'deploy':
@@ -80,7 +80,7 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #deploy(node: IronicNode, call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async #deploy(node: IronicNode, call: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     let isBegunHere = false;
     // One that failed is cleaned first.
     if (machineStateOf(node) === 'empty') {
@@ -97,13 +97,13 @@ export class IronicMachines implements MachineDriver {
   }
 
   /** An instance begins with its power on. */
-  async #finishDeploy(node: IronicNode, isBegunHere: boolean, how: CallOptions): Promise<MachineOutcome> {
+  async #finishDeploy(node: IronicNode, isBegunHere: boolean, how: InventoryCallOptions): Promise<MachineOutcome> {
     if (isBegunHere && node.power !== 'on') await this.#switchPower(node, 'on', how);
     return { kind: isBegunHere ? 'applied' : 'already' };
   }
 
   /** Until Ironic calls it available: what another manager began, and what Ironic does by itself, is waited for. */
-  async #clean(first: IronicNode, call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async #clean(first: IronicNode, call: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     let hasBegun = false;
     for (let node = first; ; node = await this.#nodes.get(call.node, how)) {
       const step = planCleaning(node, { fence: call, claim: await this.#claimOf(node, call, how), hasBegun });
@@ -129,7 +129,7 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #claimOf(node: IronicNode, fence: MachineCall, how: CallOptions): Promise<Claim> {
+  async #claimOf(node: IronicNode, fence: MachineCall, how: InventoryCallOptions): Promise<ClaimState> {
     const ownership = await this.#nodes.ownershipOf(node, fence, how);
     if (ownership === 'ours') return 'ours';
     if (ownership !== 'free') return 'other';
@@ -137,14 +137,14 @@ export class IronicMachines implements MachineDriver {
     return mark?.instance === fence.instance && mark.nodeEpoch <= fence.nodeEpoch ? 'ended' : 'gone';
   }
 
-  async #switchPower(node: IronicNode, wanted: 'on' | 'off', how: CallOptions): Promise<MachineOutcome> {
+  async #switchPower(node: IronicNode, wanted: 'on' | 'off', how: InventoryCallOptions): Promise<MachineOutcome> {
     if (node.power === wanted && !node.isPowerChanging) return { kind: 'already' };
     await this.#setPower(node, `power ${wanted}`, how);
     const after = await this.#awaitNode(node.uuid, how, (now) => !now.isPowerChanging);
     return after.power === wanted ? { kind: 'applied' } : failOf('power', after);
   }
 
-  async #reboot(node: IronicNode, { args }: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async #reboot(node: IronicNode, { args }: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     const { task } = args;
     if (task !== undefined && node.extra[REBOOT_MARK] === task) return { kind: 'already' };
     await this.#setPower(node, 'rebooting', how);
@@ -155,7 +155,7 @@ export class IronicMachines implements MachineDriver {
   }
 
   /** Attaches the ports where Ironic plugs them, and notes which: without a network service there is nothing to ask. */
-  async #connect(node: IronicNode, { args }: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async #connect(node: IronicNode, { args }: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     const ports = Array.isArray(args['ports']) ? (args['ports'] as readonly unknown[]) : [];
     if (JSON.stringify(node.extra[PORTS_MARK]) === JSON.stringify(ports)) return { kind: 'already' };
     for (const one of ports) await this.#attach(node, toRecord(one)['port'], how);
@@ -163,7 +163,7 @@ export class IronicMachines implements MachineDriver {
     return { kind: 'applied' };
   }
 
-  async #attach(node: IronicNode, port: unknown, how: CallOptions): Promise<void> {
+  async #attach(node: IronicNode, port: unknown, how: InventoryCallOptions): Promise<void> {
     if (typeof port !== 'string') return;
     try {
       await this.#nodes.sendToNode({ method: 'POST', path: `/v1/nodes/${node.uuid}/vifs`, body: { id: port }, ...how });
@@ -173,7 +173,7 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #disconnect(node: IronicNode, how: CallOptions): Promise<MachineOutcome> {
+  async #disconnect(node: IronicNode, how: InventoryCallOptions): Promise<MachineOutcome> {
     const ports = node.extra[PORTS_MARK];
     if (!Array.isArray(ports)) return { kind: 'already' };
     for (const one of ports as readonly unknown[]) {
@@ -184,7 +184,7 @@ export class IronicMachines implements MachineDriver {
     return { kind: 'applied' };
   }
 
-  async #detach(node: IronicNode, port: string, how: CallOptions): Promise<void> {
+  async #detach(node: IronicNode, port: string, how: InventoryCallOptions): Promise<void> {
     const path = `/v1/nodes/${node.uuid}/vifs/${encodeURIComponent(port)}`;
     try {
       await this.#nodes.sendToNode({ method: 'DELETE', path, ...how });
@@ -193,7 +193,7 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #removeMarks({ uuid, extra }: IronicNode, how: CallOptions): Promise<void> {
+  async #removeMarks({ uuid, extra }: IronicNode, how: InventoryCallOptions): Promise<void> {
     const marks = [CLAIM_MARK, DEPLOY_MARK, PORTS_MARK, REBOOT_MARK].filter((mark) => Object.hasOwn(extra, mark));
     if (marks.length === 0) return;
     const body = marks.map((mark) => ({ op: 'remove', path: `/extra/${mark}` }));
@@ -201,7 +201,7 @@ export class IronicMachines implements MachineDriver {
   }
 
   /** False when it is in another state by now: another caller was faster, and it is decided anew on what it has become. */
-  async #provision({ uuid, provisionState }: IronicNode, target: string, how: CallOptions): Promise<boolean> {
+  async #provision({ uuid, provisionState }: IronicNode, target: string, how: InventoryCallOptions): Promise<boolean> {
     const path = `/v1/nodes/${uuid}/states/provision`;
     try {
       await this.#nodes.sendToNode({ method: 'PUT', path, body: { target }, ...how });
@@ -214,15 +214,19 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  #setPower({ uuid }: IronicNode, target: string, how: CallOptions): Promise<unknown> {
+  #setPower({ uuid }: IronicNode, target: string, how: InventoryCallOptions): Promise<unknown> {
     return this.#nodes.sendToNode({ method: 'PUT', path: `/v1/nodes/${uuid}/states/power`, body: { target }, ...how });
   }
 
-  #patch({ uuid }: IronicNode, body: readonly object[], how: CallOptions): Promise<unknown> {
+  #patch({ uuid }: IronicNode, body: readonly object[], how: InventoryCallOptions): Promise<unknown> {
     return this.#nodes.sendToNode({ method: 'PATCH', path: `/v1/nodes/${uuid}`, body, ...how });
   }
 
-  async #awaitNode(node: string, how: CallOptions, isSettled: (node: IronicNode) => boolean): Promise<IronicNode> {
+  async #awaitNode(
+    node: string,
+    how: InventoryCallOptions,
+    isSettled: (node: IronicNode) => boolean,
+  ): Promise<IronicNode> {
     for (;;) {
       const now = await this.#nodes.get(node, how);
       if (isSettled(now)) return now;
@@ -230,7 +234,7 @@ export class IronicMachines implements MachineDriver {
     }
   }
 
-  async #rest({ signal }: CallOptions): Promise<void> {
+  async #rest({ signal }: InventoryCallOptions): Promise<void> {
     await this.#client.sleep(LOOK_EVERY_MS, signal);
     signal.throwIfAborted();
   }

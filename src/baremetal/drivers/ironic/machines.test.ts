@@ -2,12 +2,12 @@
 import { describe, expect, test } from 'vitest';
 import { isDone } from '../../manager/machine-task.ts';
 import { machineContract, type MachineHarness } from '../contract.ts';
-import type { CallOptions, MachineAction, NodeFence } from '../inventory.ts';
+import type { InventoryCallOptions, MachineAction, NodeFence } from '../inventory.ts';
 import { IronicInventory } from './inventory-driver.ts';
 import { IronicServer, type ServedNode } from './ironic-server-fixture.ts';
 import { IronicMachines } from './machine-driver.ts';
 
-const NEVER: CallOptions = { signal: new AbortController().signal };
+const NEVER: InventoryCallOptions = { signal: new AbortController().signal };
 const N1 = '00000000-0000-4000-9000-000000000001';
 const N2 = '00000000-0000-4000-9000-000000000002';
 const THEIRS = '11111111-1111-4111-8111-111111111111';

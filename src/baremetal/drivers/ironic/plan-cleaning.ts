@@ -9,7 +9,7 @@ import { cleaningNeedOf, machineStateOf } from './provision-states.ts';
  * Of the node, as seen by one instance. `ended`: nobody claims it, and what was deployed to it last was this instance. `gone`: nobody claims it, and what is on
  * it is not known to be this instance.
  */
-export type Claim = 'ours' | 'ended' | 'gone' | 'other';
+export type ClaimState = 'ours' | 'ended' | 'gone' | 'other';
 
 export type CleaningStep =
   | { readonly kind: 'clean' }
@@ -22,7 +22,7 @@ export type CleaningStep =
 
 export interface Cleaning {
   readonly fence: NodeFence;
-  readonly claim: Claim;
+  readonly claim: ClaimState;
   /** A tear-down or a cleaning was begun by this very call: when it fails, it has failed. */
   readonly hasBegun: boolean;
 }

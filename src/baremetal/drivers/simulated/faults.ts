@@ -3,16 +3,16 @@
 import { idOf, put, remove, type Change, type FleetReader, type Stored } from '../../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../../journal/index.ts';
 import type { MachineAction } from '../inventory.ts';
-import { MACHINE_FAULT, type FaultOp, type FaultOutcome, type MachineFault } from './model.ts';
+import { MACHINE_FAULT, type FaultOp, type MachineFaultOutcome, type MachineFault } from './model.ts';
 
 /** More is a script that forgot to disarm. */
 const FAULTS_MAX = 100;
 
-const QUICK: readonly FaultOutcome[] = ['ok', 'unavailable', 'failed', 'applied-but-lost'];
-const LONG: readonly FaultOutcome[] = [...QUICK, 'hang'];
+const QUICK: readonly MachineFaultOutcome[] = ['ok', 'unavailable', 'failed', 'applied-but-lost'];
+const LONG: readonly MachineFaultOutcome[] = [...QUICK, 'hang'];
 
 /** The possible outcomes of each kind of call. */
-const OUTCOMES_BY_OP: Readonly<Record<FaultOp, readonly FaultOutcome[]>> = {
+const OUTCOMES_BY_OP: Readonly<Record<FaultOp, readonly MachineFaultOutcome[]>> = {
   list: ['ok', 'unavailable', 'hang', 'partial', 'gone'],
   claim: LONG,
   connect: QUICK,

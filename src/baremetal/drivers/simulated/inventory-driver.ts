@@ -4,7 +4,7 @@ import { accept, isJournalAway, type Clock, type Decision, type Ids, type Journa
 import { NODE } from '../../model.ts';
 import {
   InventoryUnavailable,
-  type CallOptions,
+  type InventoryCallOptions,
   type ClaimOutcome,
   type ClaimRequest,
   type ClaimsPage,
@@ -40,7 +40,7 @@ export class SimulatedInventory implements Inventory {
     return valueOf(this.#options.journal.fleet, SIMULATED_INVENTORY).claims;
   }
 
-  async list(after: string | undefined, limit: number, how: CallOptions): Promise<InventoryPage> {
+  async list(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<InventoryPage> {
     const fault = await this.#applyFault({ op: 'list', node: after, isPage: true }, how);
     const { journal, clock } = this.#options;
     const page = listMachines(journal.fleet, { after, limit, nowMs: clock.nowMs() });
@@ -54,7 +54,7 @@ export class SimulatedInventory implements Inventory {
     return undefined;
   }
 
-  async listClaims(after: string | undefined, limit: number, how: CallOptions): Promise<ClaimsPage> {
+  async listClaims(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<ClaimsPage> {
     await this.#applyFault({ op: 'list', node: after, isPage: true }, how);
     const { journal, clock } = this.#options;
     return listClaimed(journal.fleet, { after, limit, nowMs: clock.nowMs() });
@@ -64,7 +64,7 @@ export class SimulatedInventory implements Inventory {
     return instance;
   }
 
-  async find(node: string, how: CallOptions): Promise<InventoryNode | 'gone'> {
+  async find(node: string, how: InventoryCallOptions): Promise<InventoryNode | 'gone'> {
     const fault = await this.#applyFault({ op: 'list', node }, how);
     const { journal, clock } = this.#options;
     const doc = journal.fleet.get(NODE, idOf(NODE, node))?.doc;
@@ -72,15 +72,15 @@ export class SimulatedInventory implements Inventory {
     return describeMachine(journal.fleet, node, doc, clock.nowMs());
   }
 
-  async claim({ node, nodeEpoch, instance }: ClaimRequest, how: CallOptions): Promise<ClaimOutcome> {
+  async claim({ node, nodeEpoch, instance }: ClaimRequest, how: InventoryCallOptions): Promise<ClaimOutcome> {
     return this.#decide('claim', { node, nodeEpoch, instance }, how);
   }
 
-  async unclaim(fence: NodeFence, how: CallOptions): Promise<ClaimOutcome> {
+  async unclaim(fence: NodeFence, how: InventoryCallOptions): Promise<ClaimOutcome> {
     return this.#decide('unclaim', fence, how);
   }
 
-  async #decide(op: 'claim' | 'unclaim', fence: NodeFence, { signal }: CallOptions): Promise<ClaimOutcome> {
+  async #decide(op: 'claim' | 'unclaim', fence: NodeFence, { signal }: InventoryCallOptions): Promise<ClaimOutcome> {
     const { clock, ids } = this.#options;
     const command = { op, fence, note: ids.next('call'), nowMs: clock.nowMs() };
     const answer = await this.#submit<ClaimAnswer>((fleet) => claimMachine(fleet, command));
@@ -90,7 +90,7 @@ export class SimulatedInventory implements Inventory {
   }
 
   /** Of a list, the page after a node; the first page is after none. */
-  async #applyFault(call: FaultyCall, { signal }: CallOptions): Promise<MachineFault | undefined> {
+  async #applyFault(call: FaultyCall, { signal }: InventoryCallOptions): Promise<MachineFault | undefined> {
     const { journal, clock } = this.#options;
     if (triggerFault(journal.fleet, call).fault === undefined) return undefined;
     const fault = await this.#submit((fleet): Decision<MachineFault | undefined> => {

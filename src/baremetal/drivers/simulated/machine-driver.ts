@@ -4,7 +4,7 @@ import type { Clock } from '../../../journal/index.ts';
 import {
   MACHINE_NOT_OURS,
   requireRight,
-  type CallOptions,
+  type InventoryCallOptions,
   type MachineAction,
   type MachineCall,
   type MachineDriver,
@@ -22,9 +22,9 @@ export type MachineReply =
 
 /** The way of a manager to the simulated machines. */
 export interface MachineLink {
-  act(call: MachineCall, how: CallOptions): Promise<MachineReply>;
+  act(call: MachineCall, how: InventoryCallOptions): Promise<MachineReply>;
   /** Undefined when there is no answer. */
-  inspect(node: string, how: CallOptions): Promise<MachineStatus | undefined>;
+  inspect(node: string, how: InventoryCallOptions): Promise<MachineStatus | undefined>;
 }
 
 export interface SimulatedMachinesOptions {
@@ -56,7 +56,7 @@ export class SimulatedMachines implements MachineDriver {
     this.#options = options;
   }
 
-  async inspect({ node }: NodeFence, how: CallOptions): Promise<MachineStatus> {
+  async inspect({ node }: NodeFence, how: InventoryCallOptions): Promise<MachineStatus> {
     const { link, clock } = this.#options;
     for (;;) {
       const status = await link.inspect(node, how);
@@ -66,7 +66,7 @@ export class SimulatedMachines implements MachineDriver {
     }
   }
 
-  async carryOut(call: MachineCall, how: CallOptions): Promise<MachineOutcome> {
+  async carryOut(call: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     const { link, clock } = this.#options;
     for (;;) {
       requireRight(how);
@@ -84,7 +84,7 @@ export class SimulatedMachines implements MachineDriver {
     }
   }
 
-  async #waitUntilDone(call: MachineCall, outcome: MachineOutcome, how: CallOptions): Promise<MachineOutcome> {
+  async #waitUntilDone(call: MachineCall, outcome: MachineOutcome, how: InventoryCallOptions): Promise<MachineOutcome> {
     const { clock } = this.#options;
     if (outcome.kind === 'stale') return notOurs(call);
     if (outcome.kind === 'failed') return outcome;

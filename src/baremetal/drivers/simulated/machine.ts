@@ -109,11 +109,11 @@ function begin(
   return { ...machine, state, doneAtMs, ...(fault?.outcome === 'failed' && { fails: true }) };
 }
 
-type PowerAction = Extract<MachineAction, 'power-on' | 'power-off' | 'reboot'>;
+type MachinePowerAction = Extract<MachineAction, 'power-on' | 'power-off' | 'reboot'>;
 
 function switchPower(
   machine: Machine,
-  { node, action, args }: MachineRequest & { readonly action: PowerAction },
+  { node, action, args }: MachineRequest & { readonly action: MachinePowerAction },
   { settings, fault }: CallConditions,
 ): MachineEffect {
   const takesMs = settings.powerMs + (fault?.delayMs ?? 0);

@@ -44,7 +44,7 @@ export type FaultOp = (typeof FAULT_OPS)[number];
  * `gone`: the inventory does not know the node any more: the list leaves it out, and whoever asks for it is told so.
  */
 export const FAULT_OUTCOMES = ['ok', 'unavailable', 'hang', 'failed', 'applied-but-lost', 'partial', 'gone'] as const;
-export type FaultOutcome = (typeof FAULT_OUTCOMES)[number];
+export type MachineFaultOutcome = (typeof FAULT_OUTCOMES)[number];
 
 export const NEW_FAULT = {
   op: Type.Enum(FAULT_OPS),

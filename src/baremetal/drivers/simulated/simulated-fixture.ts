@@ -42,7 +42,7 @@ function enrolled(name: string, facts: Partial<Node> = {}): Change {
   return put(NODE, idOf(NODE, name), doc);
 }
 
-export class SimulatedWorld {
+export class SimulatedMachineWorld {
   readonly clock = new PassingClock();
   readonly nodes = ['n1', 'n2', 'n3', 'n4', 'n5'];
   /** Everybody may do everything, unless a test says otherwise. */
@@ -54,13 +54,13 @@ export class SimulatedWorld {
     this.#journal = journal;
   }
 
-  static async start(settings: Partial<SimulatedInventorySettings> = {}): Promise<SimulatedWorld> {
+  static async start(settings: Partial<SimulatedInventorySettings> = {}): Promise<SimulatedMachineWorld> {
     const disk = new MemoryDisk({ journalId: 'test', nowMs: () => 1 });
     const store = new MemoryStore(disk);
     const registry = new Registry([{ kinds: [SETTING, NODE, MACHINE, MACHINE_FAULT, MACHINE_CALL] }]);
     const ids = { next: (prefix: string) => world.nextId(prefix), secret: () => 'secret' };
     const journal: Journal = new Journal({ store, registry, clock: new PassingClock(), ids });
-    const world: SimulatedWorld = new SimulatedWorld(journal);
+    const world: SimulatedMachineWorld = new SimulatedMachineWorld(journal);
     await journal.open();
     const lease = await store.acquireLease({ name: 'fleet', holder: 'one', url: 'test://one', ttlMs: 10 ** 12 });
     if (lease.kind !== 'held') throw new Error('the lease is taken');

@@ -9,10 +9,10 @@ import { SimulatedMachines } from './machine-driver.ts';
 import { NOTES_MAX } from './act.ts';
 import { faultOpOf } from './faults.ts';
 import { MACHINE_CALL } from './model.ts';
-import { SimulatedWorld } from './simulated-fixture.ts';
+import { SimulatedMachineWorld } from './simulated-fixture.ts';
 
 async function machines(checksEpochs: boolean): Promise<MachineHarness> {
-  const world = await SimulatedWorld.start({ checksEpochs });
+  const world = await SimulatedMachineWorld.start({ checksEpochs });
   return {
     driver: new SimulatedMachines({ link: world.link, clock: world.clock }),
     nodes: world.nodes,
@@ -34,7 +34,7 @@ for (const checksEpochs of [true, false]) {
     name,
     epochs,
     start: async (): Promise<InventoryHarness> => {
-      const world = await SimulatedWorld.start({ checksEpochs, claims: 'endpoint' });
+      const world = await SimulatedMachineWorld.start({ checksEpochs, claims: 'endpoint' });
       return {
         inventory: new SimulatedInventory(world),
         nodes: world.nodes,
@@ -51,8 +51,8 @@ for (const checksEpochs of [true, false]) {
 const FENCE = { node: 'n1', nodeEpoch: 5, instance: 'a' };
 const FENCED: Refusal = { kind: 'conflict', code: 'fenced', message: 'Not yours.' };
 
-async function entitledWorld(settings = {}): Promise<{ world: SimulatedWorld; driver: SimulatedMachines }> {
-  const world = await SimulatedWorld.start(settings);
+async function entitledWorld(settings = {}): Promise<{ world: SimulatedMachineWorld; driver: SimulatedMachines }> {
+  const world = await SimulatedMachineWorld.start(settings);
   await world.entitle(FENCE);
   return { world, driver: new SimulatedMachines({ link: world.link, clock: world.clock }) };
 }
@@ -184,7 +184,7 @@ describe('a call to a simulated machine', () => {
 
 describe('the simulated inventory', () => {
   test('breaks-off-at-a-page, which-shows-nothing', async () => {
-    const world = await SimulatedWorld.start();
+    const world = await SimulatedMachineWorld.start();
     const inventory = new SimulatedInventory(world);
     await world.arm({ op: 'list', node: 'n2', outcome: 'unavailable' });
     const first = await inventory.list(undefined, 2, how);
@@ -194,7 +194,7 @@ describe('the simulated inventory', () => {
   });
 
   test('a-page-that-is-partial-leaves-nodes-out, and-says-that-there-are-more', async () => {
-    const world = await SimulatedWorld.start();
+    const world = await SimulatedMachineWorld.start();
     const inventory = new SimulatedInventory(world);
     await world.arm({ op: 'list', outcome: 'partial' });
     const page = await inventory.list(undefined, 4, how);
@@ -203,7 +203,7 @@ describe('the simulated inventory', () => {
   });
 
   test('a-node-that-is-gone-is-in-no-list, and-is-said-to-be-gone, until-it-is-there-again', async () => {
-    const world = await SimulatedWorld.start();
+    const world = await SimulatedMachineWorld.start();
     const inventory = new SimulatedInventory(world);
     await world.arm({ op: 'list', node: 'n2', outcome: 'gone', times: 2 });
     expect((await inventory.list(undefined, 3, how)).nodes.map(({ id }) => id)).toEqual(['n1', 'n3']);
@@ -215,11 +215,11 @@ describe('the simulated inventory', () => {
   });
 
   test.each(['inline', 'endpoint', 'direct'] as const)('says how it is claimed: %s', async (claims) => {
-    expect(await new SimulatedInventory(await SimulatedWorld.start({ claims })).claims()).toBe(claims);
+    expect(await new SimulatedInventory(await SimulatedMachineWorld.start({ claims })).claims()).toBe(claims);
   });
 
   test('a-claim-whose-answer-is-lost-was-made', async () => {
-    const world = await SimulatedWorld.start({ claims: 'endpoint' });
+    const world = await SimulatedMachineWorld.start({ claims: 'endpoint' });
     const inventory = new SimulatedInventory(world);
     await world.arm({ op: 'claim', outcome: 'applied-but-lost' });
     expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'failed' });
@@ -228,7 +228,7 @@ describe('the simulated inventory', () => {
 });
 
 test('a-claim-that-was-lost-stays-lost, when-it-arrives-again', async () => {
-  const world = await SimulatedWorld.start({ claims: 'endpoint' });
+  const world = await SimulatedMachineWorld.start({ claims: 'endpoint' });
   const inventory = new SimulatedInventory(world);
   await world.arm({ op: 'claim', outcome: 'failed' });
   expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toMatchObject({ kind: 'lost' });
@@ -238,7 +238,7 @@ test('a-claim-that-was-lost-stays-lost, when-it-arrives-again', async () => {
 });
 
 test('a-claim-that-arrives-after-it-was-given-back-has-no-effect, also-where-there-was-nothing-to-give-back', async () => {
-  const inventory = new SimulatedInventory(await SimulatedWorld.start({ claims: 'endpoint' }));
+  const inventory = new SimulatedInventory(await SimulatedMachineWorld.start({ claims: 'endpoint' }));
   expect(await inventory.unclaim({ ...FENCE, nodeEpoch: 6 }, how)).toEqual({ kind: 'already' });
   expect(await inventory.claim({ ...FENCE, traits: [] }, how)).toEqual({ kind: 'stale' });
   expect(await inventory.claim({ ...FENCE, instance: 'b', nodeEpoch: 7, traits: [] }, how)).toEqual({

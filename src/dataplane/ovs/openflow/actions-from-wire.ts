@@ -13,7 +13,7 @@ import {
 import { BytesReader } from './bytes-reader.ts';
 import { ctText, natText } from './conntrack-from-wire.ts';
 import { fieldBitsText } from './field-bits.ts';
-import { fieldByCode, type Field } from './fields.ts';
+import { fieldByCode, type OxmField } from './fields.ts';
 import { readEntry } from './match.ts';
 import { CONTROLLER, longPort, portText, type PortNames } from './ports.ts';
 import { ProtocolError } from './errors.ts';
@@ -44,14 +44,14 @@ export function actionsText(texts: readonly string[]): string {
   return texts.length === 0 ? 'drop' : texts.join(',');
 }
 
-interface Action {
+interface WireAction {
   readonly type: number;
   readonly body: BytesReader;
   readonly depth: number;
 }
 
 /** A nested action may be of an unknown kind; it still has to stay within its own bounds. */
-function actionText({ type, body, depth }: Action, names: PortNames): string | undefined {
+function actionText({ type, body, depth }: WireAction, names: PortNames): string | undefined {
   try {
     if (type !== ACTION.experimenter) return STANDARD.get(type)?.(body, names, depth);
     if (body.u32() !== NICIRA) return undefined;
@@ -119,7 +119,7 @@ function load(reader: BytesReader): string | undefined {
   return `load:${hexText(reader, 8)}->${fieldBitsText({ field, from: bits >> 6, count: (bits & 63) + 1 })}`;
 }
 
-function fieldOf(reader: BytesReader): Field | undefined {
+function fieldOf(reader: BytesReader): OxmField | undefined {
   return fieldByCode(reader.u32() >>> 9);
 }
 

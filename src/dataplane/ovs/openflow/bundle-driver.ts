@@ -3,7 +3,7 @@
 import { DaemonFailure } from '../transport/failures.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { BUNDLE, MESSAGE } from './message-codes.ts';
-import type { Message } from './message-frame.ts';
+import type { OpenFlowMessage } from './message-frame.ts';
 import type { OpenFlowConnection } from './connection-driver.ts';
 import { putBundleControl, putBundled, type BundleRef } from './requests.ts';
 import { ProtocolError, RefusedBySwitch } from './errors.ts';
@@ -21,7 +21,7 @@ export interface BundleContents {
 /** Large enough for few writes to the socket, small enough that other work gets its turn. */
 const PIECE_BYTES = 128 * 1024;
 
-interface Refusal {
+interface BundleError {
   readonly nth: number;
   readonly error: string;
 }
@@ -43,7 +43,7 @@ class Bundle {
   readonly #first: number;
   readonly #unwatch: () => void;
   #opened: Promise<true> | undefined;
-  #refusal: Refusal | undefined;
+  #refusal: BundleError | undefined;
 
   constructor(connection: OpenFlowConnection, contents: BundleContents, first: number) {
     this.#connection = connection;
@@ -149,7 +149,7 @@ class Bundle {
   }
 }
 
-function checkControlReply({ type, body }: Message, wanted: number): true {
+function checkControlReply({ type, body }: OpenFlowMessage, wanted: number): true {
   if (type !== MESSAGE.bundleControl) throw new ProtocolError(`a message of type ${type} in answer to a bundle`);
   body.skip(4);
   const answer = body.u16();

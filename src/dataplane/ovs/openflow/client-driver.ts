@@ -11,7 +11,7 @@ import type { BytesWriter } from './bytes-writer.ts';
 import { FlowCache } from './flow-cache.ts';
 import { readGroup, type ListedGroup } from './group-codec.ts';
 import { MESSAGE, MULTIPART } from './message-codes.ts';
-import type { Message } from './message-frame.ts';
+import type { OpenFlowMessage } from './message-frame.ts';
 import { modText, packetOutText, putMod, putPacketOut, type Mod, type PacketOut } from './mods.ts';
 import { runBundle, type BundleContents } from './bundle-driver.ts';
 import { connectOpenFlow, type OpenFlowConnection } from './connection-driver.ts';
@@ -69,7 +69,7 @@ export class OpenFlowClient {
     this.#packetRate = new TokenBucket(this.#limits.packetIns, options.clock.nowMs());
     const { clock, random, dial = dialSocket(parseAddress(options.address)) } = options;
     const { connectTimeoutMs, probeAfterMs } = this.#limits;
-    const onMessage = (message: Message): void => this.#onUnsolicited(message);
+    const onMessage = (message: OpenFlowMessage): void => this.#onUnsolicited(message);
     this.#connection = new ReconnectingConnection({
       clock,
       peer: 'the switch',
@@ -230,7 +230,7 @@ export class OpenFlowClient {
     if (this.#packetListeners.size > 0) connection.send(putEnablePacketIns);
   }
 
-  #onUnsolicited({ type, body }: Message): void {
+  #onUnsolicited({ type, body }: OpenFlowMessage): void {
     if (type !== MESSAGE.packetIn || this.#packetListeners.size === 0) return;
     if (!this.#packetRate.take(this.#options.clock.nowMs())) {
       this.#packetsDropped += 1;

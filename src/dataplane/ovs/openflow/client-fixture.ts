@@ -9,7 +9,7 @@ import { putMatch } from './match.ts';
 import type { Mod } from './mods.ts';
 import { OpenFlowClient, type OpenFlowLimits } from './client-driver.ts';
 
-export interface ClientHarness {
+export interface OpenFlowHarness {
   readonly clock: ManualClock;
   readonly fake: FakeSwitch;
   readonly client: OpenFlowClient;
@@ -20,7 +20,7 @@ export interface ClientHarness {
 export function start(
   prepare: (fake: FakeSwitch) => void = () => {},
   limits: Partial<OpenFlowLimits> = {},
-): ClientHarness {
+): OpenFlowHarness {
   const [clock, fake, events] = [new ManualClock(), new FakeSwitch(), new Array<string>()];
   prepare(fake);
   const client = new OpenFlowClient({

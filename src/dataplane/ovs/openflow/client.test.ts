@@ -1,14 +1,14 @@
 // The client against a switch that does what the test says: it refuses, answers late or never, speaks another version, goes away.
 import { describe, expect, test } from 'vitest';
 import { ClientClosed, ConnectionLost, RequestTimedOut } from '../transport/failures.ts';
-import type { Group } from '../../switch/switch.ts';
+import type { FlowGroup } from '../../switch/switch.ts';
 import type { PacketIn } from './replies.ts';
 import { failureOf, flowNr, hasMatch, packetIn, puts, start } from './client-fixture.ts';
 import type { FakeSwitch } from './fake-switch-fixture.ts';
 import { MESSAGE } from './message-codes.ts';
 import { BadFlowText, ProtocolError, RefusedBySwitch, UnknownPort } from './errors.ts';
 
-const GROUP: Group = { id: 0x4000_0001, type: 'indirect', buckets: ['output:"vm1"'] };
+const GROUP: FlowGroup = { id: 0x4000_0001, type: 'indirect', buckets: ['output:"vm1"'] };
 const BAD_GROUP = [2, 9] as const;
 
 const causeOf = (error: unknown): unknown => (error instanceof Error ? error.cause : undefined);

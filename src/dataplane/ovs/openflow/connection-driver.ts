@@ -10,7 +10,7 @@ import { hasCommonVersion } from './replies.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { errorName } from './error-codec.ts';
 import { MESSAGE, VERSION } from './message-codes.ts';
-import { MessageFramer, type Message } from './message-frame.ts';
+import { MessageFramer, type OpenFlowMessage } from './message-frame.ts';
 import { putEcho, putHello } from './requests.ts';
 import { ProtocolError, RefusedBySwitch } from './errors.ts';
 
@@ -19,13 +19,13 @@ export interface OpenFlowConnectionOptions {
   /** When nothing was received for so long, the switch is sent an echo request, and the connection is closed when no reply comes in that time. */
   readonly probeAfterMs: number;
   /** Messages that are no reply to a request. */
-  readonly onMessage: (message: Message) => void;
+  readonly onMessage: (message: OpenFlowMessage) => void;
 }
 
 /** A caller that waits for messages with one number. */
 interface PendingReply {
   readonly what: string;
-  readonly take: (message: Message) => void;
+  readonly take: (message: OpenFlowMessage) => void;
   readonly fail: (why: Error) => void;
 }
 
@@ -40,7 +40,7 @@ export interface ExpectedReply<T> {
   readonly what: string;
   readonly timeoutMs: number;
   /** Undefined while there is more to come. */
-  readonly take: (message: Message) => T | undefined;
+  readonly take: (message: OpenFlowMessage) => T | undefined;
   readonly xid: number;
 }
 
@@ -131,7 +131,7 @@ export class OpenFlowConnection implements LiveConnection {
   async awaitReply<T>({ what, timeoutMs, take, xid }: ExpectedReply<T>): Promise<T> {
     this.#check();
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const resolveWith = (message: Message): void => {
+    const resolveWith = (message: OpenFlowMessage): void => {
       const answer = take(message);
       if (answer !== undefined) resolve(answer);
     };
@@ -177,7 +177,7 @@ export class OpenFlowConnection implements LiveConnection {
     }
   }
 
-  #take(message: Message): void {
+  #take(message: OpenFlowMessage): void {
     if (!this.#isGreeted) return this.#greet(message);
     if (message.version !== VERSION) throw new ProtocolError(`a message of version ${message.version}`);
     if (message.type === MESSAGE.echoRequest) {
@@ -191,7 +191,7 @@ export class OpenFlowConnection implements LiveConnection {
     else waiter.take(message);
   }
 
-  #greet({ type, version, body }: Message): void {
+  #greet({ type, version, body }: OpenFlowMessage): void {
     const speaks = type === MESSAGE.hello && hasCommonVersion(version, body);
     if (!speaks) throw new ConnectionLost(NO_COMMON_VERSION);
     this.#isGreeted = true;
@@ -226,7 +226,7 @@ export class OpenFlowConnection implements LiveConnection {
 const NO_COMMON_VERSION =
   'the bridge does not speak OpenFlow 1.4: its column "protocols" has to be empty or to have OpenFlow14';
 
-function echoOf({ xid, body }: Message): Uint8Array {
+function echoOf({ xid, body }: OpenFlowMessage): Uint8Array {
   const writer = new BytesWriter(64);
   putEcho(writer, xid, body.rest());
   return writer.bytes.subarray(0, writer.length);

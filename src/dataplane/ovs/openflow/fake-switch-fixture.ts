@@ -7,7 +7,7 @@ import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { flowStatsEntry, groupStatsEntry } from './stats-entry-fixture.ts';
 import { BUNDLE, HEADER_BYTES, MESSAGE, MULTIPART } from './message-codes.ts';
-import { beginMessage, endMessage, MessageFramer, type Message } from './message-frame.ts';
+import { beginMessage, endMessage, MessageFramer, type OpenFlowMessage } from './message-frame.ts';
 
 export interface FakeFaults {
   /** Its address does not answer. */
@@ -91,7 +91,7 @@ export class FakeSwitch {
     this.send(MESSAGE.hello, 1, writer.copy());
   }
 
-  #take({ type, xid, body }: Message): void {
+  #take({ type, xid, body }: OpenFlowMessage): void {
     this.received.push(type);
     if (this.faults.mute || this.faults.silentTo.has(type)) return;
     switch (type) {

@@ -1,9 +1,9 @@
 // A range of bits of a field: `NXM_NX_REG0[]` is all of it, `NXM_NX_REG0[0..15]` a part, `NXM_NX_REG0[3]` one bit.
-import { fieldByLongName, type Field } from './fields.ts';
+import { fieldByLongName, type OxmField } from './fields.ts';
 import { BadFlowText } from './errors.ts';
 
 export interface FieldBits {
-  readonly field: Field;
+  readonly field: OxmField;
   readonly from: number;
   readonly count: number;
 }

@@ -1,16 +1,16 @@
 // The packet fields that flows match, set and move: their names in texts and their encoding on the wire. The order of this table is the
 // order in which a match is written. A field that is not listed is shown as `unknown(...)` and cannot be written.
 
-export type Kind = 'hex' | 'decimal' | 'mac' | 'ipv4' | 'ipv6' | 'port' | 'ct-state';
+export type FieldForm = 'hex' | 'decimal' | 'mac' | 'ipv4' | 'ipv6' | 'port' | 'ct-state';
 
-export interface Field {
+export interface OxmField {
   /** In a match. Ports of all transports have the same name there. */
   readonly word: string;
   /** In `set_field`. */
   readonly name: string;
   /** In `move` and `load`. */
   readonly long: string;
-  readonly kind: Kind;
+  readonly kind: FieldForm;
   readonly bytes: number;
   /** Class and number in the upper 23 bits, as in a header without mask and length. */
   readonly code: number;
@@ -21,7 +21,7 @@ export interface Field {
 }
 
 type Code = readonly [number, number];
-type Row = readonly [string, string, string, Kind, number, Code, Code?];
+type FieldRow = readonly [string, string, string, FieldForm, number, Code, Code?];
 
 const OF = 0x8000;
 const NX0 = 0x0000;
@@ -29,7 +29,7 @@ const NX1 = 0x0001;
 const PACKET_REGISTER = 0x8001;
 const ND_EXTENSION = 0x1000;
 
-const registers = Array.from({ length: 16 }, (_, nth): Row => [
+const registers = Array.from({ length: 16 }, (_, nth): FieldRow => [
   `reg${nth}`,
   `reg${nth}`,
   `NXM_NX_REG${nth}`,
@@ -37,7 +37,7 @@ const registers = Array.from({ length: 16 }, (_, nth): Row => [
   4,
   [NX1, nth],
 ]);
-const wideRegisters = Array.from({ length: 8 }, (_, nth): Row => [
+const wideRegisters = Array.from({ length: 8 }, (_, nth): FieldRow => [
   `xreg${nth}`,
   `xreg${nth}`,
   `OXM_OF_PKT_REG${nth}`,
@@ -46,7 +46,7 @@ const wideRegisters = Array.from({ length: 8 }, (_, nth): Row => [
   [PACKET_REGISTER, nth],
 ]);
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly FieldRow[] = [
   ['in_port', 'in_port_oxm', 'OXM_OF_IN_PORT', 'port', 4, [OF, 0]],
   // The one that can be set: this clears the input port of a packet.
   ['', 'in_port', 'NXM_OF_IN_PORT', 'port', 2, [NX0, 0]],
@@ -103,7 +103,7 @@ const ROWS: readonly Row[] = [
 
 const codeOf = ([of, number]: Code): number => of * 128 + number;
 
-const FIELDS: readonly Field[] = ROWS.map(([word, name, long, kind, bytes, code, older], place) => {
+const FIELDS: readonly OxmField[] = ROWS.map(([word, name, long, kind, bytes, code, older], place) => {
   const [now, then] = [codeOf(code), older === undefined ? undefined : codeOf(older)];
   return { word, name, long, kind, bytes, code: now, older: then, place };
 });
@@ -115,7 +115,7 @@ const BY_NAME = new Map(FIELDS.map((field) => [field.name, field]));
 const BY_LONG = new Map(FIELDS.map((field) => [field.long, field]));
 const BY_CODE = new Map(
   FIELDS.flatMap((field) => [field.code, field.older].flatMap((code) => (code === undefined ? [] : [[code, field]]))),
-) as ReadonlyMap<number, Field>;
+) as ReadonlyMap<number, OxmField>;
 
 /** The transport protocols whose ports a match may name, by protocol number. */
 const TRANSPORTS = new Map([
@@ -125,20 +125,20 @@ const TRANSPORTS = new Map([
 ]);
 
 /** By its name in a match of packets of this protocol. */
-export function fieldByWord(word: string, protocol: number | undefined): Field | undefined {
+export function fieldByWord(word: string, protocol: number | undefined): OxmField | undefined {
   if (word !== 'tp_src' && word !== 'tp_dst') return BY_WORD.get(word);
   const transport = TRANSPORTS.get(protocol ?? 0);
   return transport === undefined ? undefined : BY_NAME.get(transport + word.slice(2));
 }
 
-export function fieldByName(name: string): Field | undefined {
+export function fieldByName(name: string): OxmField | undefined {
   return BY_NAME.get(name);
 }
 
-export function fieldByLongName(name: string): Field | undefined {
+export function fieldByLongName(name: string): OxmField | undefined {
   return BY_LONG.get(name);
 }
 
-export function fieldByCode(code: number): Field | undefined {
+export function fieldByCode(code: number): OxmField | undefined {
   return BY_CODE.get(code);
 }

@@ -1,7 +1,7 @@
 // Any flow and any group in the words that are written here, for properties. A switch takes all of them: what an action needs to be
 // in the match is in it.
 import * as fc from 'fast-check';
-import type { Flow, Group } from '../../switch/switch.ts';
+import type { Flow, FlowGroup } from '../../switch/switch.ts';
 
 const number = (max: number): fc.Arbitrary<string> => fc.integer({ min: 0, max }).map(String);
 /** Not zero: a field that requests it is written `0`, which is among the tables of examples. */
@@ -44,11 +44,11 @@ const isV4 = (protocol: Protocol): boolean => ['ip', 'udp', 'tcp', 'icmp'].inclu
 const isV6 = (protocol: Protocol): boolean => ['ipv6', 'udp6', 'icmp6'].includes(protocol);
 const hasPorts = (protocol: Protocol): boolean => ['udp', 'tcp', 'udp6'].includes(protocol);
 
-type Field = readonly [string, fc.Arbitrary<string>];
-const only = (when: boolean, ...fields: readonly Field[]): readonly Field[] => (when ? fields : []);
+type ArbitraryField = readonly [string, fc.Arbitrary<string>];
+const only = (when: boolean, ...fields: readonly ArbitraryField[]): readonly ArbitraryField[] => (when ? fields : []);
 
 /** In the order in which a match is written. */
-function fieldsOf(protocol: Protocol): readonly Field[] {
+function fieldsOf(protocol: Protocol): readonly ArbitraryField[] {
   return [
     ['in_port', fc.oneof(port, fc.constant('LOCAL'))],
     ['tun_id', wide],
@@ -141,7 +141,7 @@ export const anyFlow: fc.Arbitrary<Flow> = fc.constantFrom(...PROTOCOLS).chain((
 const id = fc.integer({ min: 0x4000_0000, max: 0x7fff_ffff });
 const watched = fc.tuple(port, steps('')).map(([name, actions]) => `watch_port:${name},actions=${actions}`);
 
-export const anyGroup: fc.Arbitrary<Group> = fc.oneof(
+export const anyGroup: fc.Arbitrary<FlowGroup> = fc.oneof(
   fc.record({ id, type: fc.constant('all' as const), buckets: fc.array(steps(''), { maxLength: 3 }) }),
   fc.record({ id, type: fc.constant('indirect' as const), buckets: fc.tuple(steps('')) }),
   fc.record({ id, type: fc.constant('fast-failover' as const), buckets: fc.array(watched, { maxLength: 3 }) }),

@@ -1,6 +1,6 @@
 // Groups and their buckets between text and wire. A bucket is a text of actions; in a fast-failover group it begins with the port that it
 // watches: `watch_port:"name",actions=...`.
-import type { Group } from '../../switch/switch.ts';
+import type { FlowGroup } from '../../switch/switch.ts';
 import { actionsText, readActions } from './actions-from-wire.ts';
 import { putActions } from './actions-to-wire.ts';
 import type { BytesReader } from './bytes-reader.ts';
@@ -11,7 +11,7 @@ import { BadFlowText, ProtocolError } from './errors.ts';
 /** As read: foreign groups may be of types that we never use. */
 export interface ListedGroup {
   readonly id: number;
-  readonly type: Group['type'] | 'select' | 'unknown';
+  readonly type: FlowGroup['type'] | 'select' | 'unknown';
   readonly buckets: readonly string[];
 }
 
@@ -20,7 +20,7 @@ const COMMAND = { remove: 2, put: 0x8000 } as const;
 const TYPES = ['all', 'select', 'indirect', 'fast-failover'] as const;
 const ID_MAX = 0xffffff00;
 
-export function putGroup(writer: BytesWriter, { id, type, buckets }: Group, names: PortNames): void {
+export function putGroup(writer: BytesWriter, { id, type, buckets }: FlowGroup, names: PortNames): void {
   putStart(writer, { command: COMMAND.put, type: TYPES.indexOf(type), id });
   for (const bucket of buckets) putBucket(writer, bucket, names);
 }

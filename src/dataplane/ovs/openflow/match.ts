@@ -2,7 +2,7 @@
 // read is written in that order, too, so that texts can be compared.
 import { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
-import { fieldByCode, fieldByWord, type Field } from './fields.ts';
+import { fieldByCode, fieldByWord, type OxmField } from './fields.ts';
 import type { PortNames } from './ports.ts';
 import { split } from './split.ts';
 import { BadFlowText, ProtocolError } from './errors.ts';
@@ -75,7 +75,7 @@ export function putHeader(writer: BytesWriter, code: number, bytes: number): voi
   writer.u8(bytes);
 }
 
-function putField(writer: BytesWriter, field: Field, value: { text: string; names: PortNames }): void {
+function putField(writer: BytesWriter, field: OxmField, value: { text: string; names: PortNames }): void {
   const start = writer.length;
   putHeader(writer, field.code, field.bytes);
   if (!putMasked(writer, field, value.text, value.names)) return;
@@ -130,23 +130,23 @@ function readFields(reader: BytesReader, names: PortNames): Fields {
   return { ethernet, ip, texts };
 }
 
-export interface Entry {
+export interface MatchEntry {
   readonly code: number;
-  readonly field: Field | undefined;
+  readonly field: OxmField | undefined;
   readonly masked: boolean;
   /** With the length of its field, and without a mask. */
   readonly plain: boolean;
   readonly value: BytesReader;
 }
 
-export function readEntry(reader: BytesReader): Entry {
+export function readEntry(reader: BytesReader): MatchEntry {
   const [of, rest, length] = [reader.u16(), reader.u8(), reader.u8()];
   const [code, masked] = [of * 128 + (rest >> 1), (rest & 1) === 1];
   const field = fieldByCode(code);
   return { code, field, masked, plain: !masked && field?.bytes === length, value: reader.sub(length) };
 }
 
-function oxmText(entry: Entry, how: { readonly names: PortNames; readonly whole: () => string }): OxmText {
+function oxmText(entry: MatchEntry, how: { readonly names: PortNames; readonly whole: () => string }): OxmText {
   const { field, masked, plain, value } = entry;
   const fits = plain || (masked && value.left === (field?.bytes ?? 0) * 2);
   if (field === undefined || field.word === '' || !fits) {

@@ -20,7 +20,7 @@ export function endMessage(writer: BytesWriter, start: number): void {
   writer.patch16(start + 2, length);
 }
 
-export interface Message {
+export interface OpenFlowMessage {
   readonly version: number;
   readonly type: number;
   readonly xid: number;
@@ -32,11 +32,11 @@ export class MessageFramer {
   #kept: Uint8Array = new Uint8Array();
 
   /** The complete messages. Their bodies are views of `chunk`. */
-  push(chunk: Uint8Array): Message[] {
+  push(chunk: Uint8Array): OpenFlowMessage[] {
     // As a plain Uint8Array: slicing a Buffer does not copy.
     const plain = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const bytes = this.#kept.length === 0 ? plain : concat(this.#kept, plain);
-    const messages: Message[] = [];
+    const messages: OpenFlowMessage[] = [];
     let at = 0;
     while (bytes.length - at >= HEADER_BYTES) {
       const reader = new BytesReader(bytes, at);

@@ -40,13 +40,13 @@ export function hasCommonVersion(version: number, body: BytesReader): boolean {
   return version >= VERSION;
 }
 
-export interface Part {
+export interface ReplyPart {
   readonly type: number;
   readonly more: boolean;
 }
 
 /** Reads the header of one part of a multipart reply. */
-export function readPart(body: BytesReader): Part {
+export function readPart(body: BytesReader): ReplyPart {
   const [type, flags] = [body.u16(), body.u16()];
   body.skip(4);
   return { type, more: (flags & MORE) === MORE };

@@ -1,5 +1,5 @@
 // What a switch makes of a flow that it was given: the same bytes, as an entry of its list. So that tests can read what they wrote.
-import type { Flow, Group } from '../../switch/switch.ts';
+import type { Flow, FlowGroup } from '../../switch/switch.ts';
 import { BytesReader } from './bytes-reader.ts';
 import { BytesWriter } from './bytes-writer.ts';
 import { putFlowAdd, readFlow } from './flow-codec.ts';
@@ -41,7 +41,7 @@ export function flowBytes(flow: Flow, names = NAMES): Uint8Array {
   return flowStatsEntry(writer.copy());
 }
 
-export function groupBytes(group: Group): Uint8Array {
+export function groupBytes(group: FlowGroup): Uint8Array {
   const writer = new BytesWriter(16);
   putGroup(writer, group, NAMES);
   return groupStatsEntry(writer.copy());
@@ -52,6 +52,6 @@ export function roundTripFlow(flow: Flow): Flow {
   return readFlow(new BytesReader(flowBytes(flow)), NAMES);
 }
 
-export function roundTripGroup(group: Group): ListedGroup {
+export function roundTripGroup(group: FlowGroup): ListedGroup {
   return readGroup(new BytesReader(groupBytes(group)), NAMES);
 }

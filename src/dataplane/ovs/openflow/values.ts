@@ -3,11 +3,11 @@ import { readIpv4, readIpv6, readMac, putIpv4, putIpv6, putMac } from './address
 import type { BytesReader } from './bytes-reader.ts';
 import type { BytesWriter } from './bytes-writer.ts';
 import { ctStateText, putCtState } from './ct-state.ts';
-import type { Field } from './fields.ts';
+import type { OxmField } from './fields.ts';
 import { longPort, portNumber, portText, shortPort, type PortNames } from './ports.ts';
 import { BadFlowText } from './errors.ts';
 
-function putValue(writer: BytesWriter, field: Field, text: string, names: PortNames): void {
+function putValue(writer: BytesWriter, field: OxmField, text: string, names: PortNames): void {
   switch (field.kind) {
     case 'hex':
     case 'decimal':
@@ -26,7 +26,7 @@ function putValue(writer: BytesWriter, field: Field, text: string, names: PortNa
 }
 
 /** Value and mask: `10.0.0.0/8`, `0x1/0xff`, `01:00:00:00:00:00/01:00:00:00:00:00`. Returns whether there is a mask. */
-export function putMasked(writer: BytesWriter, field: Field, text: string, names: PortNames): boolean {
+export function putMasked(writer: BytesWriter, field: OxmField, text: string, names: PortNames): boolean {
   if (field.kind === 'ct-state') {
     putCtState(writer, text);
     return true;
@@ -47,10 +47,10 @@ export function putMasked(writer: BytesWriter, field: Field, text: string, names
   return true;
 }
 
-const isAddress = ({ kind }: Field): boolean => kind === 'ipv4' || kind === 'ipv6';
+const isAddress = ({ kind }: OxmField): boolean => kind === 'ipv4' || kind === 'ipv6';
 const isPrefix = (mask: string): boolean => mask.length <= 3 && !mask.includes(':');
 
-function putPrefix(writer: BytesWriter, { bytes, word }: Field, bits: number): void {
+function putPrefix(writer: BytesWriter, { bytes, word }: OxmField, bits: number): void {
   if (!Number.isInteger(bits) || bits < 1 || bits >= bytes * 8) {
     throw new BadFlowText(`a prefix of ${word} has 1 to ${bytes * 8 - 1} bits, not ${bits}`);
   }
@@ -94,7 +94,7 @@ function putBig(writer: BytesWriter, bytes: number, text: string): void {
   writer.u32(Number(value & 0xffff_ffffn));
 }
 
-export function valueText(reader: BytesReader, field: Field, names: PortNames): string {
+export function valueText(reader: BytesReader, field: OxmField, names: PortNames): string {
   switch (field.kind) {
     case 'hex':
       return hexText(reader, field.bytes);
@@ -113,7 +113,7 @@ export function valueText(reader: BytesReader, field: Field, names: PortNames): 
   }
 }
 
-export function maskedText(reader: BytesReader, field: Field, names: PortNames): string {
+export function maskedText(reader: BytesReader, field: OxmField, names: PortNames): string {
   if (field.kind === 'ct-state') return ctStateText(reader.u32(), reader.u32());
   if (field.kind === 'decimal') return `${hexText(reader, field.bytes)}/${hexText(reader, field.bytes)}`;
   const value = valueText(reader, field, names);

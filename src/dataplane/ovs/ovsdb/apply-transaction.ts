@@ -1,7 +1,7 @@
 // Transactions that wait for the switch, not only for the database: the switch increases `cur_cfg` when it has applied the database.
 import { DaemonFailure, RequestTimedOut } from '../transport/failures.ts';
 import type { Monitor } from './monitor.ts';
-import type { Operation, OperationResult } from './operation.ts';
+import type { OvsdbOperation, OperationResult } from './operation.ts';
 import { numberColumn } from './read-column.ts';
 
 const DATABASE = 'Open_vSwitch';
@@ -15,14 +15,14 @@ export class NotApplied extends DaemonFailure {
 }
 
 interface Transactor {
-  transact(database: string, operations: readonly Operation[]): Promise<readonly OperationResult[]>;
+  transact(database: string, operations: readonly OvsdbOperation[]): Promise<readonly OperationResult[]>;
 }
 
 /** Resolves with the results of the operations when the switch has applied them. Rejects like `transact`, or with `NotApplied`. The monitor must have `cur_cfg`. */
 export async function applyTransaction(
   client: Transactor,
   monitor: Monitor,
-  { operations, timeoutMs }: { readonly operations: readonly Operation[]; readonly timeoutMs: number },
+  { operations, timeoutMs }: { readonly operations: readonly OvsdbOperation[]; readonly timeoutMs: number },
 ): Promise<readonly OperationResult[]> {
   const results = await client.transact(DATABASE, [
     ...operations,

@@ -6,7 +6,7 @@ import { JsonRpcConnection } from '../transport/json-rpc-connection-driver.ts';
 import { DaemonFailure, MalformedMessage } from '../transport/failures.ts';
 import { ReconnectingConnection, type ReconnectState } from '../transport/reconnecting-connection-driver.ts';
 import { Monitor, type MonitoredTables } from './monitor.ts';
-import { encodeOperation, type Operation, type OperationResult, readResults } from './operation.ts';
+import { encodeOperation, type OvsdbOperation, type OperationResult, readResults } from './operation.ts';
 import { type Dial, dialSocket } from '../transport/socket-driver.ts';
 
 const REQUEST_TIMEOUT_MS = 10_000;
@@ -65,7 +65,7 @@ export class OvsdbClient {
    * Atomic. Rejects with `TransactionRefused`, which names the operation and the column; after `ConnectionLost` or `RequestTimedOut` the
    * transaction may have been committed all the same.
    */
-  async transact(database: string, operations: readonly Operation[]): Promise<readonly OperationResult[]> {
+  async transact(database: string, operations: readonly OvsdbOperation[]): Promise<readonly OperationResult[]> {
     const params = [database, ...operations.map(encodeOperation)];
     return readResults(operations, await this.#request('transact', params));
   }

@@ -16,14 +16,14 @@ export const usual: Answers = (method, params) => {
   return { result: params.slice(1).map(() => ({})) };
 };
 
-export interface ClientHarness {
+export interface OvsdbHarness {
   readonly clock: ManualClock;
   readonly daemon: FakeDaemon;
   readonly states: ReconnectState[];
   readonly client: OvsdbClient;
 }
 
-export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): ClientHarness {
+export function start(answers: Answers = usual, options: Partial<OvsdbClientOptions> = {}): OvsdbHarness {
   const clock = new ManualClock();
   const daemon = new FakeDaemon(answers);
   const states: ReconnectState[] = [];

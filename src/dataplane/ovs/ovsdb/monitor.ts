@@ -4,7 +4,7 @@ import type { Clock } from '../../../journal/index.ts';
 import { withTimeout } from '../transport/deadline.ts';
 import { ClientClosed, RequestTimedOut } from '../transport/failures.ts';
 import { Replica, type RowChange } from './replica.ts';
-import type { Row } from './value.ts';
+import type { OvsdbRow } from './value.ts';
 
 /** The requested columns of each table. */
 export type MonitoredTables = Readonly<Record<string, readonly string[]>>;
@@ -28,7 +28,7 @@ export class Monitor {
   }
 
   /** The rows by their UUID. Throws when the table is not monitored. */
-  table(name: string): ReadonlyMap<string, Row> {
+  table(name: string): ReadonlyMap<string, OvsdbRow> {
     return this.#replica.table(name);
   }
 

@@ -2,11 +2,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DaemonFailure, MalformedMessage } from '../transport/failures.ts';
-import { encodeOperation, type Operation, readResults } from './operation.ts';
+import { encodeOperation, type OvsdbOperation, readResults } from './operation.ts';
 import { TransactionRefused } from './transaction-refused.ts';
 import { mapOf, setOf } from './value.ts';
 
-const ALL: readonly Operation[] = [
+const ALL: readonly OvsdbOperation[] = [
   { op: 'insert', table: 'Bridge', row: { name: 'b', external_ids: mapOf({ a: '1' }) }, name: 'new1' },
   { op: 'select', table: 'Bridge', where: [['name', '==', 'b']], columns: ['name'] },
   { op: 'update', table: 'Bridge', where: [], row: { fail_mode: 'secure' } },
@@ -23,7 +23,7 @@ const ALL: readonly Operation[] = [
 
 const RESULTS = [{ uuid: ['uuid', 'u1'] }, { rows: [{ name: 'b' }] }, { count: 2 }, { count: 1 }, { count: 0 }, {}, {}];
 
-function refusedOf(operations: readonly Operation[], results: readonly unknown[]): TransactionRefused {
+function refusedOf(operations: readonly OvsdbOperation[], results: readonly unknown[]): TransactionRefused {
   try {
     readResults(operations, results);
   } catch (error) {
@@ -85,7 +85,7 @@ describe('operations', () => {
 
 /** Sentences of Open vSwitch 3.1. */
 describe('refusals', () => {
-  const insert: Operation = { op: 'insert', table: 'Bridge', row: { name: 'x', fail_mode: 'no' } };
+  const insert: OvsdbOperation = { op: 'insert', table: 'Bridge', row: { name: 'x', fail_mode: 'no' } };
 
   test.each([
     ['unknown column', 'No column nme in table Bridge.', 'nme'],
@@ -98,13 +98,13 @@ describe('refusals', () => {
   });
 
   test('a-value-that-is-repeated-tells-the-column', () => {
-    const bad: Operation = { op: 'insert', table: 'Bridge', row: { name: 5, datapath_type: 'netdev' } };
+    const bad: OvsdbOperation = { op: 'insert', table: 'Bridge', row: { name: 5, datapath_type: 'netdev' } };
     const error = { error: 'syntax error', details: 'expected string', syntax: '5' };
     expect(refusedOf([bad], [error])).toMatchObject({ operation: 0, table: 'Bridge', column: 'name' });
   });
 
   test('one-written-column-is-the-one', () => {
-    const update: Operation = { op: 'update', table: 'Interface', where: [], row: { ofport_request: 70_000 } };
+    const update: OvsdbOperation = { op: 'update', table: 'Interface', where: [], row: { ofport_request: 70_000 } };
     const error = { error: 'constraint violation', details: '70000 is not in the valid range 1 to 65279 (inclusive)' };
     expect(refusedOf([update], [error])).toMatchObject({ table: 'Interface', column: 'ofport_request' });
   });
@@ -125,7 +125,7 @@ describe('refusals', () => {
   });
 
   test('a-wait-that-was-in-vain-may-be-tried-again', () => {
-    const wait: Operation = { op: 'wait', table: 'Bridge', where: [], rows: [] };
+    const wait: OvsdbOperation = { op: 'wait', table: 'Bridge', where: [], rows: [] };
     const error = { error: 'timed out', details: '"where" clause test failed' };
     expect(refusedOf([wait], [error])).toMatchObject({ operation: 0, retryable: true });
   });

@@ -1,7 +1,7 @@
 // The operations of a transaction and their results, as RFC 7047 writes them.
 import { MalformedMessage } from '../transport/failures.ts';
 import { readRefusal } from './transaction-refused.ts';
-import { decodeRow, encodeRow, encodeValue, isRecord, type Row, type Value } from './value.ts';
+import { decodeRow, encodeRow, encodeValue, isRecord, type OvsdbRow, type Value } from './value.ts';
 
 /** An empty list means all rows. */
 export type Where = readonly (readonly [column: string, test: Test, value: Value])[];
@@ -12,24 +12,24 @@ export type Mutation = readonly [column: string, mutator: Mutator, value: Value]
 
 type Mutator = '+=' | '-=' | '*=' | '/=' | '%=' | 'insert' | 'delete';
 
-export type Operation =
-  | { readonly op: 'insert'; readonly table: string; readonly row: Row; readonly name?: string }
+export type OvsdbOperation =
+  | { readonly op: 'insert'; readonly table: string; readonly row: OvsdbRow; readonly name?: string }
   | { readonly op: 'select'; readonly table: string; readonly where: Where; readonly columns?: readonly string[] }
-  | { readonly op: 'update'; readonly table: string; readonly where: Where; readonly row: Row }
+  | { readonly op: 'update'; readonly table: string; readonly where: Where; readonly row: OvsdbRow }
   | { readonly op: 'mutate'; readonly table: string; readonly where: Where; readonly mutations: readonly Mutation[] }
   | { readonly op: 'delete'; readonly table: string; readonly where: Where }
   /** Refuses the transaction unless the rows are as given. */
-  | { readonly op: 'wait'; readonly table: string; readonly where: Where; readonly rows: readonly Row[] }
+  | { readonly op: 'wait'; readonly table: string; readonly where: Where; readonly rows: readonly OvsdbRow[] }
   /** Is written to the log of the database. */
   | { readonly op: 'comment'; readonly comment: string };
 
 export type OperationResult =
   | { readonly kind: 'inserted'; readonly uuid: string }
   | { readonly kind: 'counted'; readonly count: number }
-  | { readonly kind: 'selected'; readonly rows: readonly Row[] }
+  | { readonly kind: 'selected'; readonly rows: readonly OvsdbRow[] }
   | { readonly kind: 'done' };
 
-export function encodeOperation(operation: Operation): object {
+export function encodeOperation(operation: OvsdbOperation): object {
   switch (operation.op) {
     case 'insert': {
       const { op, table, row, name } = operation;
@@ -68,7 +68,7 @@ function encodeTriples(triples: readonly (readonly [string, string, Value])[]): 
 }
 
 /** The results in the order of the operations. Throws `TransactionRefused` when the transaction was not committed. */
-export function readResults(operations: readonly Operation[], wire: unknown): OperationResult[] {
+export function readResults(operations: readonly OvsdbOperation[], wire: unknown): OperationResult[] {
   if (!Array.isArray(wire)) throw new MalformedMessage('the results of a transaction are not a list');
   const results = wire as readonly unknown[];
   const failed = results.findIndex((result) => isRecord(result) && result['error'] !== undefined);
@@ -79,7 +79,7 @@ export function readResults(operations: readonly Operation[], wire: unknown): Op
   return operations.map((operation, index) => readResult(operation, results[index]));
 }
 
-function readResult(operation: Operation, wire: unknown): OperationResult {
+function readResult(operation: OvsdbOperation, wire: unknown): OperationResult {
   if (!isRecord(wire)) throw new MalformedMessage(`the result of ${operation.op} is not an object`);
   const { uuid, count, rows } = wire;
   switch (operation.op) {

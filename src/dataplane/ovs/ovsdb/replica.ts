@@ -1,33 +1,33 @@
 // A replica of monitored tables, kept up to date by the updates of the database. A new connection sends the whole state again; only
 // differences count as changes.
 import { MalformedMessage } from '../transport/failures.ts';
-import { decodeRow, encodeValue, isRecord, type Row, type Value } from './value.ts';
+import { decodeRow, encodeValue, isRecord, type OvsdbRow, type Value } from './value.ts';
 
 export type RowChange =
-  | { readonly kind: 'inserted'; readonly table: string; readonly uuid: string; readonly after: Row }
+  | { readonly kind: 'inserted'; readonly table: string; readonly uuid: string; readonly after: OvsdbRow }
   | {
       readonly kind: 'changed';
       readonly table: string;
       readonly uuid: string;
-      readonly before: Row;
-      readonly after: Row;
+      readonly before: OvsdbRow;
+      readonly after: OvsdbRow;
     }
-  | { readonly kind: 'removed'; readonly table: string; readonly uuid: string; readonly before: Row };
+  | { readonly kind: 'removed'; readonly table: string; readonly uuid: string; readonly before: OvsdbRow };
 
-type Rows = ReadonlyMap<string, Row>;
+type Rows = ReadonlyMap<string, OvsdbRow>;
 
 interface RowUpdate {
   readonly table: string;
   readonly uuid: string;
   /** Undefined: the row was deleted. */
-  readonly row: Row | undefined;
+  readonly row: OvsdbRow | undefined;
 }
 
 export class Replica {
-  readonly #tables: ReadonlyMap<string, Map<string, Row>>;
+  readonly #tables: ReadonlyMap<string, Map<string, OvsdbRow>>;
 
   constructor(tables: readonly string[]) {
-    this.#tables = new Map(tables.map((table) => [table, new Map<string, Row>()]));
+    this.#tables = new Map(tables.map((table) => [table, new Map<string, OvsdbRow>()]));
   }
 
   table(name: string): Rows {
@@ -87,12 +87,12 @@ function readUpdate(table: string, uuid: string, update: unknown): RowUpdate {
   return { table, uuid, row: update['new'] === undefined ? undefined : decodeRow(update['new']) };
 }
 
-function isSame(one: Row, other: Row): boolean {
+function isSame(one: OvsdbRow, other: OvsdbRow): boolean {
   const columns = Object.keys(one);
   return columns.length === Object.keys(other).length && columns.every((column) => isSameIn(column, one, other));
 }
 
-function isSameIn(column: string, one: Row, other: Row): boolean {
+function isSameIn(column: string, one: OvsdbRow, other: OvsdbRow): boolean {
   const [held, come] = [one[column], other[column]];
   if (held === come) return true;
   return held !== undefined && come !== undefined && text(held) === text(come);

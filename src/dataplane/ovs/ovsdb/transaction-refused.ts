@@ -1,6 +1,6 @@
 // Why the database refused a transaction: which operation, table and column.
 import { DaemonFailure } from '../transport/failures.ts';
-import type { Operation } from './operation.ts';
+import type { OvsdbOperation } from './operation.ts';
 import { encodeValue, type Value } from './value.ts';
 
 /** The database refused the transaction as a whole: nothing was committed. */
@@ -40,7 +40,7 @@ interface RefusalDetails {
   readonly column: string | undefined;
 }
 
-export function readRefusal(operations: readonly Operation[], index: number, wire: unknown): TransactionRefused {
+export function readRefusal(operations: readonly OvsdbOperation[], index: number, wire: unknown): TransactionRefused {
   const { error, details, syntax } = wire as Readonly<Record<string, unknown>>;
   const says = typeof details === 'string' ? details : '';
   // An error that is found at commit is one result more than there are operations.
@@ -71,7 +71,7 @@ function findQuotedAfter(details: string, word: 'column' | 'table'): string | un
 }
 
 /** The database often quotes the refused value and not the column: the column is looked up here. */
-function columnAtFault(operation: Operation, details: string, syntax: unknown): string | undefined {
+function columnAtFault(operation: OvsdbOperation, details: string, syntax: unknown): string | undefined {
   const written = valuesOf(operation);
   const [only] = written;
   if (written.length === 1 && only !== undefined) return only[0];
@@ -82,7 +82,7 @@ function columnAtFault(operation: Operation, details: string, syntax: unknown): 
   return repeated.length === 1 ? repeated[0]?.[0] : undefined;
 }
 
-function valuesOf(operation: Operation): readonly (readonly [column: string, value: Value])[] {
+function valuesOf(operation: OvsdbOperation): readonly (readonly [column: string, value: Value])[] {
   switch (operation.op) {
     case 'insert':
     case 'update':

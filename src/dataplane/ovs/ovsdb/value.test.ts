@@ -10,7 +10,7 @@ import {
   encodeRow,
   encodeValue,
   mapOf,
-  type Row,
+  type OvsdbRow,
   setOf,
   type Value,
 } from './value.ts';
@@ -109,7 +109,7 @@ describe('values', () => {
 });
 
 describe('columns', () => {
-  const row: Row = {
+  const row: OvsdbRow = {
     name: 'br-int',
     none: setOf([]),
     ofport: 5,

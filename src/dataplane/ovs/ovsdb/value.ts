@@ -24,7 +24,7 @@ export interface MapOf {
 
 export type Value = Atom | SetOf | MapOf;
 
-export type Row = Readonly<Record<string, Value>>;
+export type OvsdbRow = Readonly<Record<string, Value>>;
 
 export function setOf(atoms: readonly Atom[]): SetOf {
   return { set: atoms };
@@ -46,11 +46,11 @@ function encodeAtom(atom: Atom): unknown {
   return 'uuid' in atom ? ['uuid', atom.uuid] : ['named-uuid', atom.namedUuid];
 }
 
-export function encodeRow(row: Row): Record<string, unknown> {
+export function encodeRow(row: OvsdbRow): Record<string, unknown> {
   return Object.fromEntries(Object.entries(row).map(([column, value]) => [column, encodeValue(value)]));
 }
 
-export function decodeRow(wire: unknown): Row {
+export function decodeRow(wire: unknown): OvsdbRow {
   if (!isRecord(wire)) throw new MalformedMessage(`not a row: ${brief(wire)}`);
   return Object.fromEntries(Object.entries(wire).map(([column, value]) => [column, decodeValue(value)]));
 }

@@ -6,9 +6,9 @@ import { JsonStream } from './json-stream.ts';
 import type { Dial } from './socket-driver.ts';
 
 /** What is answered to a request; `undefined` is silence. */
-export type Answers = (method: string, params: readonly unknown[], peer: FakePeer) => Answer | undefined;
+export type Answers = (method: string, params: readonly unknown[], peer: FakePeer) => DaemonAnswer | undefined;
 
-export type Answer = { readonly result: unknown } | { readonly error: unknown };
+export type DaemonAnswer = { readonly result: unknown } | { readonly error: unknown };
 
 export class FakePeer {
   /** Everything the client has said. */

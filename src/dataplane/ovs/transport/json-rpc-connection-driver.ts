@@ -37,7 +37,7 @@ export interface JsonRpcConnectionOptions {
   readonly onNotification?: (method: string, params: readonly unknown[]) => void;
 }
 
-export interface RequestOptions {
+export interface RpcOptions {
   readonly timeoutMs: number;
   /** Cancels a request at the daemon when no caller waits for the answer any more. */
   readonly cancel?: boolean;
@@ -45,7 +45,7 @@ export interface RequestOptions {
   readonly onAnswer?: (result: unknown) => void;
 }
 
-interface PendingRequest {
+interface PendingRpc {
   readonly what: string;
   sent: boolean;
   readonly answer: (result: unknown) => void;
@@ -56,7 +56,7 @@ export class JsonRpcConnection implements LiveConnection {
   readonly #stream: Duplex;
   readonly #options: JsonRpcConnectionOptions;
   readonly #incoming: JsonStream;
-  readonly #pending = new Map<number, PendingRequest>();
+  readonly #pending = new Map<number, PendingRpc>();
   readonly #ended = new AbortController();
   readonly #closed = Promise.withResolvers<Error>();
   #lastId = 0;
@@ -95,7 +95,7 @@ export class JsonRpcConnection implements LiveConnection {
     this.#closed.resolve(why);
   }
 
-  async request(method: string, params: readonly unknown[], options: RequestOptions): Promise<unknown> {
+  async request(method: string, params: readonly unknown[], options: RpcOptions): Promise<unknown> {
     if (this.#pending.size >= REQUESTS_OPEN_MAX) throw new TooBusy(`${REQUESTS_OPEN_MAX} requests wait for an answer`);
     this.#lastId += 1;
     const id = this.#lastId;
@@ -203,7 +203,7 @@ export class JsonRpcConnection implements LiveConnection {
   }
 
   /** Undefined for one that was cancelled before its answer came. */
-  #openRequest(id: unknown): PendingRequest | undefined {
+  #openRequest(id: unknown): PendingRpc | undefined {
     return typeof id === 'number' ? this.#pending.get(id) : undefined;
   }
 

@@ -2,7 +2,7 @@
 // Muster see, is `unknown`.
 import type {
   BootstrapToken,
-  CallOptions,
+  ClusterCallOptions,
   ClusterApi,
   ClusterFacts,
   ClusterNode,
@@ -35,11 +35,11 @@ export class ApiClient implements ClusterApi {
     this.#access = access;
   }
 
-  async readFacts(how: CallOptions): Promise<ClusterFacts> {
+  async readFacts(how: ClusterCallOptions): Promise<ClusterFacts> {
     return readClusterFacts(await this.#connect(), this.#access, how);
   }
 
-  async listNodes(how: CallOptions): Promise<readonly ClusterNode[]> {
+  async listNodes(how: ClusterCallOptions): Promise<readonly ClusterNode[]> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     return readPages(async (page) => {
@@ -48,7 +48,7 @@ export class ApiClient implements ClusterApi {
     });
   }
 
-  async readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined> {
+  async readNode(name: string, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const node = await connection.attempt(how, (options) => core.readNode({ name }, options), isMissing);
@@ -56,7 +56,7 @@ export class ApiClient implements ClusterApi {
   }
 
   /** The UID in the change has the API refuse it for another Node of that name. */
-  async markNode({ name, uid }: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined> {
+  async markNode({ name, uid }: NodeRef, marks: NodeMarks, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const body = composeMarks(uid, marks);
@@ -65,7 +65,7 @@ export class ApiClient implements ClusterApi {
     return 'means' in node ? undefined : readAnswer(() => describeNode(node));
   }
 
-  async deleteNode({ name, uid }: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
+  async deleteNode({ name, uid }: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const body = { preconditions: { uid } };
@@ -73,7 +73,7 @@ export class ApiClient implements ClusterApi {
     return 'means' in done ? 'gone' : 'deleted';
   }
 
-  async readContents(node: string, how: CallOptions): Promise<NodeContents> {
+  async readContents(node: string, how: ClusterCallOptions): Promise<NodeContents> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const fieldSelector = `spec.nodeName=${node}`;
@@ -91,7 +91,7 @@ export class ApiClient implements ClusterApi {
   }
 
   /** The eviction names no version: one that the cluster does not know would be refused. */
-  async evict({ namespace, name, uid, graceSeconds }: PodEviction, how: CallOptions): Promise<EvictionAnswer> {
+  async evict({ namespace, name, uid, graceSeconds }: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer> {
     const connection = await this.#connect();
     const core = connection.group(connection.client.CoreV1Api);
     const deleteOptions = {
@@ -105,7 +105,7 @@ export class ApiClient implements ClusterApi {
     return 'means' in answer ? answer.means : { kind: 'accepted' };
   }
 
-  async countVolumeAttachments(node: string, how: CallOptions): Promise<number | 'unknown'> {
+  async countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number | 'unknown'> {
     const connection = await this.#connect();
     const storage = connection.group(connection.client.StorageV1Api);
     const attached = await connection.attempt(how, (options) => storage.listVolumeAttachment({}, options), isNotShown);
@@ -113,15 +113,15 @@ export class ApiClient implements ClusterApi {
     return readAnswer(() => readItems(attached.items).filter(({ spec }) => spec.nodeName === node).length);
   }
 
-  async createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void> {
+  async createBootstrapToken(token: BootstrapToken, how: ClusterCallOptions): Promise<void> {
     await new BootstrapTokens(await this.#connect()).create(token, how);
   }
 
-  async revokeBootstrapToken(id: string, how: CallOptions): Promise<void> {
+  async revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void> {
     await new BootstrapTokens(await this.#connect()).revoke(id, how);
   }
 
-  async heartbeatNode(node: NodeRegistration, how: CallOptions): Promise<ClusterNode> {
+  async heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode> {
     return new KubeletStandIn(await this.#connect()).heartbeat(node, how);
   }
 

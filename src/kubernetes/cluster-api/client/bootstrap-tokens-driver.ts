@@ -1,5 +1,5 @@
 // Bootstrap tokens: Secrets of kube-system by which a new node may join, for as long as they last.
-import type { BootstrapToken, CallOptions } from '../cluster-api.ts';
+import type { BootstrapToken, ClusterCallOptions } from '../cluster-api.ts';
 import type { ClusterConnection } from './connection-driver.ts';
 import type { ApiStatus } from './errors.ts';
 
@@ -14,7 +14,7 @@ export class BootstrapTokens {
   }
 
   /** One that is there under this id is replaced: it may have expired. */
-  async create(token: BootstrapToken, how: CallOptions): Promise<void> {
+  async create(token: BootstrapToken, how: ClusterCallOptions): Promise<void> {
     const core = this.#connection.group(this.#connection.client.CoreV1Api);
     const body = composeSecret(token);
     const made = await this.#connection.attempt(
@@ -29,7 +29,7 @@ export class BootstrapTokens {
     );
   }
 
-  async revoke(id: string, how: CallOptions): Promise<void> {
+  async revoke(id: string, how: ClusterCallOptions): Promise<void> {
     const core = this.#connection.group(this.#connection.client.CoreV1Api);
     await this.#connection.attempt(
       how,

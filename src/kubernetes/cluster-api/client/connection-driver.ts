@@ -10,7 +10,7 @@ import type {
   ResponseContext,
 } from '@kubernetes/client-node';
 import type * as kubernetes from '@kubernetes/client-node';
-import { ClusterUnreachable, type CallOptions } from '../cluster-api.ts';
+import { ClusterUnreachable, type ClusterCallOptions } from '../cluster-api.ts';
 import type { SecretMask } from '../../../access/index.ts';
 import { malformedAnswer } from './answers.ts';
 import { maskOf, type ClusterAccess } from './access.ts';
@@ -20,18 +20,18 @@ import type { ClusterHttp } from './http-driver.ts';
 /** An API that is well answers in less; one that is not is asked again. */
 const CALL_MAX_MS = 15_000;
 
-type Client = typeof kubernetes;
-export type RequestOptions = ConfigurationOptions;
+type OfficialClient = typeof kubernetes;
+export type ClusterRequestOptions = ConfigurationOptions;
 
 interface LoadedClient {
-  readonly client: Client;
+  readonly client: OfficialClient;
   readonly http: ClusterHttp;
 }
 
 export class ClusterConnection {
-  readonly client: Client;
+  readonly client: OfficialClient;
   readonly #mask: SecretMask;
-  readonly #config: InstanceType<Client['KubeConfig']>;
+  readonly #config: InstanceType<OfficialClient['KubeConfig']>;
   readonly #http: ClusterHttp;
 
   private constructor({ client, http }: LoadedClient, access: ClusterAccess) {
@@ -55,7 +55,11 @@ export class ClusterConnection {
   }
 
   /** Carries out one request. An answer that is an error is thrown as one of the port. */
-  async call<T>({ signal }: CallOptions, send: (how: RequestOptions) => Promise<T>, contentType?: string): Promise<T> {
+  async call<T>(
+    { signal }: ClusterCallOptions,
+    send: (how: ClusterRequestOptions) => Promise<T>,
+    contentType?: string,
+  ): Promise<T> {
     signal.throwIfAborted();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CALL_MAX_MS)]);
     try {
@@ -71,8 +75,8 @@ export class ClusterConnection {
 
   /** As `call`; the answers for which `means` has a word are no errors. */
   async attempt<T, A>(
-    how: CallOptions,
-    send: (how: RequestOptions) => Promise<T>,
+    how: ClusterCallOptions,
+    send: (how: ClusterRequestOptions) => Promise<T>,
     means: (status: ApiStatus) => A | undefined,
     contentType?: string,
   ): Promise<T | { readonly means: A }> {
@@ -106,7 +110,7 @@ export class ClusterConnection {
     return new Observable(answered);
   }
 
-  #optionsFor(signal: AbortSignal, contentType: string | undefined): RequestOptions {
+  #optionsFor(signal: AbortSignal, contentType: string | undefined): ClusterRequestOptions {
     const { Observable } = this.client;
     const toObservable = <T>(value: T) => new Observable(Promise.resolve(value));
     const prepare: ObservableMiddleware = {
@@ -132,7 +136,7 @@ function bodyOf(text: string) {
 
 const USER = 'muster';
 
-function configOf(client: Client, access: ClusterAccess): InstanceType<Client['KubeConfig']> {
+function configOf(client: OfficialClient, access: ClusterAccess): InstanceType<OfficialClient['KubeConfig']> {
   const { name, endpoint = '', caCertificate, tlsServerName, skipTlsVerify, credentials } = access;
   const config = new client.KubeConfig();
   config.loadFromOptions({

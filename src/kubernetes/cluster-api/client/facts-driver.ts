@@ -1,6 +1,6 @@
 // What a cluster says of itself: its version, what Muster may not do there, and how new workers find it.
 import { createHash, X509Certificate } from 'node:crypto';
-import type { CallOptions, ClusterFacts, MissingPermission } from '../cluster-api.ts';
+import type { ClusterCallOptions, ClusterFacts, MissingPermission } from '../cluster-api.ts';
 import type { ClusterAccess } from './access.ts';
 import type { ClusterConnection } from './connection-driver.ts';
 import { readAnswer, readText } from './answers.ts';
@@ -39,7 +39,7 @@ const NEEDED: readonly Permission[] = [
 export async function readClusterFacts(
   connection: ClusterConnection,
   access: ClusterAccess,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<ClusterFacts> {
   const [version, missingPermissions, joinEndpoint] = await Promise.all([
     readVersion(connection, how),
@@ -55,7 +55,7 @@ export async function readClusterFacts(
   };
 }
 
-async function readVersion(connection: ClusterConnection, how: CallOptions): Promise<string | undefined> {
+async function readVersion(connection: ClusterConnection, how: ClusterCallOptions): Promise<string | undefined> {
   const api = connection.group(connection.client.VersionApi);
   const info = await connection.attempt(how, (options) => api.getCode({}, options), isNotShown);
   return 'means' in info ? undefined : readAnswer(() => readText(info.gitVersion, VERSION_MAX));
@@ -63,7 +63,7 @@ async function readVersion(connection: ClusterConnection, how: CallOptions): Pro
 
 async function findMissingPermissions(
   connection: ClusterConnection,
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<readonly MissingPermission[] | 'unknown'> {
   const api = connection.group(connection.client.AuthorizationV1Api);
   const missing: MissingPermission[] = [];
@@ -91,7 +91,7 @@ const INFO_MAX = 100_000;
 const INFO = { namespace: 'kube-public', name: 'cluster-info' };
 
 /** As kubeadm publishes it: the server in the kubeconfig of `cluster-info`. */
-async function readJoinEndpoint(connection: ClusterConnection, how: CallOptions): Promise<string | undefined> {
+async function readJoinEndpoint(connection: ClusterConnection, how: ClusterCallOptions): Promise<string | undefined> {
   const core = connection.group(connection.client.CoreV1Api);
   const info = await connection.attempt(how, (options) => core.readNamespacedConfigMap(INFO, options), isNotShown);
   if ('means' in info) return undefined;

@@ -1,5 +1,5 @@
 // What a kubelet says of itself, said in the place of simulated workers: its Node, that this is Ready, and a Lease that is renewed.
-import type { CallOptions, ClusterNode, NodeRegistration } from '../cluster-api.ts';
+import type { ClusterCallOptions, ClusterNode, NodeRegistration } from '../cluster-api.ts';
 import { readAnswer } from './answers.ts';
 import type { ClusterConnection } from './connection-driver.ts';
 import type { ApiStatus } from './errors.ts';
@@ -19,7 +19,7 @@ export class KubeletStandIn {
     this.#connection = connection;
   }
 
-  async heartbeat(node: NodeRegistration, how: CallOptions): Promise<ClusterNode> {
+  async heartbeat(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode> {
     const core = this.#connection.group(this.#connection.client.CoreV1Api);
     const { name, providerId } = node;
     const body = {
@@ -43,7 +43,7 @@ export class KubeletStandIn {
     return readAnswer(() => describeNode(status));
   }
 
-  async #renewLease(name: string, how: CallOptions): Promise<void> {
+  async #renewLease(name: string, how: ClusterCallOptions): Promise<void> {
     const api = this.#connection.group(this.#connection.client.CoordinationV1Api);
     // With microseconds, or it is refused.
     const renewTime = new Date().toISOString().replace('Z', '000Z');

@@ -12,7 +12,7 @@ const ITEMS_MAX = 50_000;
 /** Pages may be empty where a selector leaves nothing of them. */
 const PAGES_MAX = 1000;
 
-export interface Page<T> {
+export interface ObjectPage<T> {
   readonly items: readonly T[];
   readonly next: string | undefined;
 }
@@ -23,7 +23,7 @@ interface KubernetesList<T> {
 }
 
 /** `describe` is what each of its items means. */
-export function pageOf<T, D>(list: KubernetesList<T>, describe: (one: T) => D): Page<D> {
+export function pageOf<T, D>(list: KubernetesList<T>, describe: (one: T) => D): ObjectPage<D> {
   return readAnswer(() => {
     const next = list.metadata?._continue;
     return { items: readItems(list.items).map(describe), next: next === '' ? undefined : next };
@@ -33,7 +33,7 @@ export function pageOf<T, D>(list: KubernetesList<T>, describe: (one: T) => D): 
 export type ReadPage<T> = (page: {
   readonly limit: number;
   readonly _continue?: string;
-}) => Promise<Page<T> | 'expired'>;
+}) => Promise<ObjectPage<T> | 'expired'>;
 
 export async function readPages<T>(readPage: ReadPage<T>): Promise<readonly T[]> {
   for (let restarts = 0; ; restarts += 1) {

@@ -1,6 +1,6 @@
 // What limits the eviction of pods: budgets, by the version of their API that the cluster has, and volumes that are on one node alone.
 import type { V1PodDisruptionBudget } from '@kubernetes/client-node';
-import type { Budget, CallOptions, LocalVolume, Pod } from '../cluster-api.ts';
+import type { Budget, ClusterCallOptions, LocalVolume, Pod } from '../cluster-api.ts';
 import type { ClusterConnection } from './connection-driver.ts';
 import { readAnswer, readItems, readNameIfAny } from './answers.ts';
 import { isNotShown } from './not-shown.ts';
@@ -16,7 +16,7 @@ interface BudgetList {
 export async function readBudgets(
   connection: ClusterConnection,
   pods: readonly Pod[],
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<readonly Budget[] | 'unknown'> {
   if (pods.length === 0) return [];
   const objects = connection.group(connection.client.CustomObjectsApi);
@@ -35,7 +35,7 @@ export async function readBudgets(
 export async function readLocalVolumes(
   connection: ClusterConnection,
   pods: readonly Pod[],
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<readonly LocalVolume[] | 'unknown'> {
   const local: LocalVolume[] = [];
   for (const { namespace, claims } of pods) {
@@ -51,7 +51,7 @@ export async function readLocalVolumes(
 async function readVolumeOf(
   connection: ClusterConnection,
   { namespace, claim: name }: { readonly namespace: string; readonly claim: string },
-  how: CallOptions,
+  how: ClusterCallOptions,
 ): Promise<LocalVolume | 'unknown' | undefined> {
   const core = connection.group(connection.client.CoreV1Api);
   const claim = await connection.attempt(

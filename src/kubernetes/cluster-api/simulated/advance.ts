@@ -4,7 +4,7 @@ import type { ClusterNode } from '../cluster-api.ts';
 import {
   podId,
   type ClusterObjects,
-  type SimulatedNode,
+  type SimulatedClusterNode,
   type SimulatedPod,
   type SimulatedWorkload,
 } from './objects.ts';
@@ -12,7 +12,7 @@ import {
 /** As of a controller manager: a kubelet that is silent for so long is not known to be well. */
 const SILENT_AFTER_MS = 40_000;
 
-export function readinessOf(node: SimulatedNode, nowMs: number): ClusterNode['readiness'] {
+export function readinessOf(node: SimulatedClusterNode, nowMs: number): ClusterNode['readiness'] {
   const { renewedAtMs, isSick } = node;
   if (renewedAtMs !== undefined && nowMs - renewedAtMs > SILENT_AFTER_MS) return 'unknown';
   return isSick === true ? 'not-ready' : 'ready';

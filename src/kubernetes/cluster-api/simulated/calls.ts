@@ -17,7 +17,7 @@ import { advanceCluster, readinessOf } from './advance.ts';
 import {
   podId,
   type ClusterObjects,
-  type SimulatedNode,
+  type SimulatedClusterNode,
   type SimulatedPod,
   type SimulatedWorkload,
 } from './objects.ts';
@@ -104,7 +104,7 @@ export class SimulatedCalls {
   heartbeatNode({ name, providerId }: NodeRegistration, uid: () => string): ClusterNode {
     const { nodes, cluster } = this.#objects;
     const before = nodes.get(name);
-    const node: SimulatedNode = before ?? {
+    const node: SimulatedClusterNode = before ?? {
       ...{ cluster, name, uid: uid(), revision: 1, createdAtMs: this.#nowMs },
       ...{ isUnschedulable: false, isExcludedFromLoadBalancers: false, isControlPlane: false, attachedVolumes: 0 },
       ...(providerId !== undefined && { providerId }),
@@ -170,7 +170,7 @@ export class SimulatedCalls {
   }
 }
 
-function describeNode(node: SimulatedNode, nowMs: number): ClusterNode {
+function describeNode(node: SimulatedClusterNode, nowMs: number): ClusterNode {
   const { name, uid, revision, isUnschedulable, isExcludedFromLoadBalancers, isControlPlane, providerId } = node;
   return {
     ...{ name, uid, isUnschedulable, isExcludedFromLoadBalancers, isControlPlane, createdAtMs: node.createdAtMs },

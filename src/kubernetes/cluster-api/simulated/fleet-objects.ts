@@ -19,7 +19,7 @@ import {
   SIMULATED_WORKLOAD,
   SIMULATED_WORKLOADS_BY_CLUSTER,
 } from './model.ts';
-import type { ClusterObjects, ObjectTable, SimulatedNode, SimulatedPod, SimulatedWorkload } from './objects.ts';
+import type { ClusterObjects, ObjectTable, SimulatedClusterNode, SimulatedPod, SimulatedWorkload } from './objects.ts';
 
 interface TableOptions<K extends string, D extends AnyDoc> {
   readonly fleet: FleetReader;
@@ -81,7 +81,7 @@ class FleetTable<K extends string, D extends AnyDoc> implements ObjectTable<D> {
 
 export class FleetObjects implements ClusterObjects {
   readonly cluster: string;
-  readonly nodes: FleetTable<'simulated-cluster-node', SimulatedNode>;
+  readonly nodes: FleetTable<'simulated-cluster-node', SimulatedClusterNode>;
   readonly workloads: FleetTable<'simulated-workload', SimulatedWorkload>;
   readonly pods: FleetTable<'simulated-pod', SimulatedPod>;
   readonly tokens: FleetTable<'simulated-join-token', { cluster: string; expiresAtMs: number }>;

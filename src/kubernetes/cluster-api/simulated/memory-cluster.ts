@@ -3,7 +3,7 @@ import {
   ClusterRefused,
   ClusterUnreachable,
   type BootstrapToken,
-  type CallOptions,
+  type ClusterCallOptions,
   type ClusterApi,
   type ClusterFacts,
   type ClusterNode,
@@ -19,7 +19,7 @@ import {
   MemoryTable,
   podId,
   type ClusterObjects,
-  type SimulatedNode,
+  type SimulatedClusterNode,
   type SimulatedPod,
   type SimulatedWorkload,
 } from './objects.ts';
@@ -48,7 +48,7 @@ export class MemoryCluster implements ClusterApi {
     this.#nowMs = nowMs;
     this.objects = {
       cluster,
-      nodes: new MemoryTable<SimulatedNode>(),
+      nodes: new MemoryTable<SimulatedClusterNode>(),
       workloads: new MemoryTable<SimulatedWorkload>(),
       pods: new MemoryTable<SimulatedPod>(),
       tokens: new MemoryTable<{ cluster: string; expiresAtMs: number }>(),
@@ -65,7 +65,7 @@ export class MemoryCluster implements ClusterApi {
     return `uid-${this.#uids}`;
   }
 
-  readFacts(how: CallOptions): Promise<ClusterFacts> {
+  readFacts(how: ClusterCallOptions): Promise<ClusterFacts> {
     const facts: ClusterFacts = {
       version: 'v0.0.0-simulated',
       missingPermissions: [],
@@ -74,50 +74,50 @@ export class MemoryCluster implements ClusterApi {
     return this.#answer({ call: 'readFacts', node: undefined, what: '' }, how, () => facts);
   }
 
-  listNodes(how: CallOptions): Promise<readonly ClusterNode[]> {
+  listNodes(how: ClusterCallOptions): Promise<readonly ClusterNode[]> {
     return this.#answer({ call: 'listNodes', node: undefined, what: '' }, how, (calls) => calls.listNodes());
   }
 
-  readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined> {
+  readNode(name: string, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     return this.#answer({ call: 'readNode', node: name, what: '' }, how, (calls) => calls.readNode(name));
   }
 
-  markNode(node: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined> {
+  markNode(node: NodeRef, marks: NodeMarks, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     const note = { call: 'markNode', node: node.name, what: JSON.stringify(marks) } as const;
     return this.#answer(note, how, (calls) => calls.markNode(node, marks));
   }
 
-  deleteNode(node: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
+  deleteNode(node: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'> {
     const note = { call: 'deleteNode', node: node.name, what: node.uid } as const;
     return this.#answer(note, how, (calls) => calls.deleteNode(node));
   }
 
-  readContents(node: string, how: CallOptions): Promise<NodeContents> {
+  readContents(node: string, how: ClusterCallOptions): Promise<NodeContents> {
     return this.#answer({ call: 'readContents', node, what: '' }, how, (calls) => calls.readContents(node));
   }
 
-  evict(pod: PodEviction, how: CallOptions): Promise<EvictionAnswer> {
+  evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer> {
     const node = this.objects.pods.get(podId(pod.namespace, pod.name))?.node;
     const note = { call: 'evict', node, what: `${pod.namespace}/${pod.name}` } as const;
     return this.#answer(note, how, (calls) => calls.evict(pod));
   }
 
-  countVolumeAttachments(node: string, how: CallOptions): Promise<number> {
+  countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number> {
     const note = { call: 'countVolumeAttachments', node, what: '' } as const;
     return this.#answer(note, how, (calls) => calls.countVolumeAttachments(node));
   }
 
-  createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void> {
+  createBootstrapToken(token: BootstrapToken, how: ClusterCallOptions): Promise<void> {
     const note = { call: 'createBootstrapToken', node: undefined, what: token.id } as const;
     return this.#answer(note, how, (calls) => calls.createBootstrapToken(token));
   }
 
-  revokeBootstrapToken(id: string, how: CallOptions): Promise<void> {
+  revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void> {
     const note = { call: 'revokeBootstrapToken', node: undefined, what: id } as const;
     return this.#answer(note, how, (calls) => calls.revokeBootstrapToken(id));
   }
 
-  heartbeatNode(node: NodeRegistration, how: CallOptions): Promise<ClusterNode> {
+  heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode> {
     const note = { call: 'heartbeatNode', node: node.name, what: '' } as const;
     return this.#answer(note, how, (calls) => calls.heartbeatNode(node, () => this.nextUid()));
   }
@@ -127,7 +127,7 @@ export class MemoryCluster implements ClusterApi {
     return { close: () => undefined };
   }
 
-  async #answer<T>(note: CallNote, { signal }: CallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {
+  async #answer<T>(note: CallNote, { signal }: ClusterCallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {
     signal.throwIfAborted();
     const fault = this.fault(note.call, note.node);
     if (fault === 'unreachable') throw new ClusterUnreachable('the API does not answer');

@@ -6,7 +6,7 @@ import {
   SIMULATED_NODE_SCHEMA,
   SIMULATED_POD_SCHEMA,
   SIMULATED_WORKLOAD_SCHEMA,
-  type SimulatedNode,
+  type SimulatedClusterNode,
   type SimulatedPod,
   type SimulatedWorkload,
 } from './objects.ts';
@@ -23,7 +23,7 @@ export const SIMULATED_POD = schemaKind('simulated-pod', SIMULATED_POD_SCHEMA);
 /** Of a token its id only: a simulated kubelet proves nothing. */
 export const SIMULATED_TOKEN = schemaKind('simulated-join-token', TOKEN_SCHEMA);
 
-export const SIMULATED_NODES_BY_CLUSTER: Index<'simulated-cluster-node', SimulatedNode> = {
+export const SIMULATED_NODES_BY_CLUSTER: Index<'simulated-cluster-node', SimulatedClusterNode> = {
   name: 'simulated-nodes-by-cluster',
   kind: SIMULATED_NODE,
   keysOf: (doc) => [doc.cluster],

@@ -25,7 +25,7 @@ export const SIMULATED_NODE_SCHEMA = Type.Object(
   },
   CLOSED,
 );
-export type SimulatedNode = Static<typeof SIMULATED_NODE_SCHEMA>;
+export type SimulatedClusterNode = Static<typeof SIMULATED_NODE_SCHEMA>;
 
 /** What makes pods: so many of them, each replaced when it goes. */
 export const SIMULATED_WORKLOAD_SCHEMA = Type.Object(
@@ -83,7 +83,7 @@ export interface ObjectTable<T> {
 
 export interface ClusterObjects {
   readonly cluster: string;
-  readonly nodes: ObjectTable<SimulatedNode>;
+  readonly nodes: ObjectTable<SimulatedClusterNode>;
   readonly workloads: ObjectTable<SimulatedWorkload>;
   readonly pods: ObjectTable<SimulatedPod>;
   /** The tokens that kubelets may join by. */

@@ -3,7 +3,7 @@ import { accept, isJournalAway, type Clock, type Ids, type Journal } from '../..
 import {
   ClusterUnreachable,
   type BootstrapToken,
-  type CallOptions,
+  type ClusterCallOptions,
   type ClusterApi,
   type ClusterFacts,
   type ClusterNode,
@@ -37,48 +37,48 @@ export class SimulatedCluster implements ClusterApi {
     this.#options = options;
   }
 
-  async readFacts({ signal }: CallOptions): Promise<ClusterFacts> {
+  async readFacts({ signal }: ClusterCallOptions): Promise<ClusterFacts> {
     signal.throwIfAborted();
     return FACTS;
   }
 
-  listNodes(how: CallOptions): Promise<readonly ClusterNode[]> {
+  listNodes(how: ClusterCallOptions): Promise<readonly ClusterNode[]> {
     return this.#call(how, (calls) => calls.listNodes());
   }
 
-  readNode(name: string, how: CallOptions): Promise<ClusterNode | undefined> {
+  readNode(name: string, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     return this.#call(how, (calls) => calls.readNode(name));
   }
 
-  markNode(node: NodeRef, marks: NodeMarks, how: CallOptions): Promise<ClusterNode | undefined> {
+  markNode(node: NodeRef, marks: NodeMarks, how: ClusterCallOptions): Promise<ClusterNode | undefined> {
     return this.#call(how, (calls) => calls.markNode(node, marks));
   }
 
-  deleteNode(node: NodeRef, how: CallOptions): Promise<'deleted' | 'gone'> {
+  deleteNode(node: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'> {
     return this.#call(how, (calls) => calls.deleteNode(node));
   }
 
-  readContents(node: string, how: CallOptions): Promise<NodeContents> {
+  readContents(node: string, how: ClusterCallOptions): Promise<NodeContents> {
     return this.#call(how, (calls) => calls.readContents(node));
   }
 
-  evict(pod: PodEviction, how: CallOptions): Promise<EvictionAnswer> {
+  evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer> {
     return this.#call(how, (calls) => calls.evict(pod));
   }
 
-  countVolumeAttachments(node: string, how: CallOptions): Promise<number> {
+  countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number> {
     return this.#call(how, (calls) => calls.countVolumeAttachments(node));
   }
 
-  createBootstrapToken(token: BootstrapToken, how: CallOptions): Promise<void> {
+  createBootstrapToken(token: BootstrapToken, how: ClusterCallOptions): Promise<void> {
     return this.#call(how, (calls) => calls.createBootstrapToken(token));
   }
 
-  revokeBootstrapToken(id: string, how: CallOptions): Promise<void> {
+  revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void> {
     return this.#call(how, (calls) => calls.revokeBootstrapToken(id));
   }
 
-  heartbeatNode(node: NodeRegistration, how: CallOptions): Promise<ClusterNode> {
+  heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode> {
     const uid = this.#options.ids.next('uid');
     return this.#call(how, (calls) => calls.heartbeatNode(node, () => uid));
   }
@@ -88,7 +88,7 @@ export class SimulatedCluster implements ClusterApi {
     return { close: () => undefined };
   }
 
-  async #call<T>({ signal }: CallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {
+  async #call<T>({ signal }: ClusterCallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {
     signal.throwIfAborted();
     const { cluster, journal, clock } = this.#options;
     const nowMs = clock.nowMs();

@@ -31,7 +31,7 @@ export interface ConnectLimits {
   readonly connectMs?: number;
 }
 
-export interface Connection {
+export interface SshConnection {
   readonly client: Client;
   /** Why it ended, as soon as it did. */
   readonly ended: Promise<string>;
@@ -48,7 +48,7 @@ export async function openConnection(
   machine: SshMachine,
   signal: AbortSignal,
   limits: ConnectLimits = {},
-): Promise<Connection | Unreached> {
+): Promise<SshConnection | Unreached> {
   const { address, credentials, mask } = machine;
   const seen: Seen = { isRefused: false };
   const config = { ...configOf(address, seen, limits), ...proofOf(address, credentials) };
@@ -145,7 +145,7 @@ interface Connecting {
   readonly seen: Seen;
 }
 
-async function connect(config: ConnectConfig, how: Connecting): Promise<Connection | Unreached> {
+async function connect(config: ConnectConfig, how: Connecting): Promise<SshConnection | Unreached> {
   const { signal, mask, address } = how;
   signal.throwIfAborted();
   const { Client: SshClient } = await loadClient();

@@ -1,6 +1,6 @@
 // The port to machines by SSH: a script is run there. It remembers nothing between two calls, and each has a connection of its own.
 import type { Clock } from '../../../journal/index.ts';
-import type { CallOptions } from '../../cluster-api/cluster-api.ts';
+import type { ClusterCallOptions } from '../../cluster-api/cluster-api.ts';
 import type { ContactAnswer, JoinCall, LeaveCall, Reach, ReachAnswer } from '../reach.ts';
 import { fingerprintOf, openConnection, readMachineKey, type ConnectLimits } from './connection-driver.ts';
 import type { SshMachine } from './machine.ts';
@@ -21,17 +21,17 @@ export class SshReach implements Reach {
     this.#limits = limits;
   }
 
-  async contact({ signal }: CallOptions): Promise<ContactAnswer> {
+  async contact({ signal }: ClusterCallOptions): Promise<ContactAnswer> {
     const seen = await readMachineKey(this.#machine, signal, this.#limits);
     if ('kind' in seen) return seen;
     return { kind: 'contacted', key: `${seen.type} ${seen.blob}`, fingerprint: fingerprintOf(seen) };
   }
 
-  join(call: JoinCall, how: CallOptions): Promise<ReachAnswer> {
+  join(call: JoinCall, how: ClusterCallOptions): Promise<ReachAnswer> {
     return this.#run(['install', 'join'], call, how);
   }
 
-  leave(call: LeaveCall, how: CallOptions): Promise<ReachAnswer> {
+  leave(call: LeaveCall, how: ClusterCallOptions): Promise<ReachAnswer> {
     return this.#run(['leave'], call, how);
   }
 
@@ -39,7 +39,7 @@ export class SshReach implements Reach {
   async #run(
     actions: readonly ScriptAction[],
     call: JoinCall | LeaveCall,
-    { signal }: CallOptions,
+    { signal }: ClusterCallOptions,
   ): Promise<ReachAnswer> {
     const connection = await openConnection(this.#machine, signal, this.#limits);
     if ('kind' in connection) return connection;

@@ -3,7 +3,7 @@
 import type { ClientChannel } from 'ssh2';
 import type { SecretMask } from '../../../access/index.ts';
 import type { Clock } from '../../../journal/index.ts';
-import { describeError, type Connection } from './connection-driver.ts';
+import { describeError, type SshConnection } from './connection-driver.ts';
 import type { OutputTail } from './output-tail.ts';
 import { BEAT, BEAT_MS, STOP_MAX_MS } from './script-input.ts';
 
@@ -35,7 +35,7 @@ export type ScriptEnd =
   /** The machine ran nothing. */
   | { readonly kind: 'not-begun'; readonly text: string };
 
-export async function runScript(connection: Connection, run: ScriptRun): Promise<ScriptEnd> {
+export async function runScript(connection: SshConnection, run: ScriptRun): Promise<ScriptEnd> {
   const channel = await openChannel(connection, run);
   if (!('stderr' in channel)) return channel;
   const over = new AbortController();
@@ -46,7 +46,10 @@ export async function runScript(connection: Connection, run: ScriptRun): Promise
   }
 }
 
-async function openChannel(connection: Connection, { command, mask }: ScriptRun): Promise<ClientChannel | ScriptEnd> {
+async function openChannel(
+  connection: SshConnection,
+  { command, mask }: ScriptRun,
+): Promise<ClientChannel | ScriptEnd> {
   const opened = new Promise<ClientChannel | ScriptEnd>((resolve) => {
     const refuse = (error: unknown): void => resolve({ kind: 'not-begun', text: describeError(error, mask) });
     try {
@@ -72,7 +75,7 @@ class RunningScript {
     this.#lastOutputAtMs = run.clock.nowMs();
   }
 
-  async awaitEnd(connection: Connection, over: AbortSignal): Promise<ScriptEnd> {
+  async awaitEnd(connection: SshConnection, over: AbortSignal): Promise<ScriptEnd> {
     const { input } = this.#run;
     const exited = this.#awaitExit(over);
     const stopped = this.#awaitStop(over);

@@ -21,7 +21,7 @@ export interface SimulatedCall {
 
 const CALLS_MAX = 10_000;
 
-export class SimulatedCalls {
+export class SimulatedCallLog {
   readonly #calls: SimulatedCall[] = [];
   #last = 0;
 

@@ -25,14 +25,14 @@ export const FAULT_OUTCOMES = [
   ...PLUG_OUTCOMES,
   ...SPAWN_OUTCOMES,
 ] as const;
-export type FaultOutcome = (typeof FAULT_OUTCOMES)[number];
+export type OrderFaultOutcome = (typeof FAULT_OUTCOMES)[number];
 
 export interface NewFault {
   readonly op: SimulatedOp;
   readonly host?: string;
   readonly segment?: string;
   readonly nic?: number;
-  readonly outcome: FaultOutcome;
+  readonly outcome: OrderFaultOutcome;
   readonly delayMs?: number;
   /** How many calls it applies to; 1 by default. */
   readonly times?: number;
@@ -60,7 +60,7 @@ const RELEASE_OUTCOMES: readonly PortOutcome[] = ['ok', 'not-found', 'forbidden'
 const LOST = ['hang', 'applied-but-lost'] as const;
 
 /** The possible outcomes of each kind of call. */
-const OUTCOMES_BY_OP: Readonly<Record<SimulatedOp, readonly FaultOutcome[]>> = {
+const OUTCOMES_BY_OP: Readonly<Record<SimulatedOp, readonly OrderFaultOutcome[]>> = {
   create: ['ok', 'pool-empty', 'not-found', 'taken', 'quota', 'forbidden', 'unavailable', ...LOST],
   bind: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],
   activate: [...PORT_OUTCOMES.filter((outcome) => outcome !== 'quota'), ...LOST],

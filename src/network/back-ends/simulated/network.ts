@@ -23,8 +23,8 @@ import {
 import type { NetworkEventReport } from '../../ports/event.ts';
 import type { Port } from '../../model.ts';
 import type { PoolKey } from '../../ports/nic-requirements.ts';
-import { SimulatedCalls, type SimulatedCall } from './calls.ts';
-import { SimulatedFaults, type ArmedFault, type FaultOutcome } from './faults.ts';
+import { SimulatedCallLog, type SimulatedCall } from './calls.ts';
+import { SimulatedFaults, type ArmedFault, type OrderFaultOutcome } from './faults.ts';
 import { createHostNetwork } from './host-network.ts';
 import { BINDING_FAILED, SimulatedPorts, type BindDestination, type OrderEffect } from './ports.ts';
 import { joinResults, answerLost, REPLIES, toPortResult, type PortResult } from './replies.ts';
@@ -60,7 +60,7 @@ const CONNECTED = 'simulated';
 export class SimulatedNetwork implements NetworkBackEnd {
   readonly name = 'simulated';
   readonly faults = new SimulatedFaults();
-  readonly calls = new SimulatedCalls();
+  readonly calls = new SimulatedCallLog();
   readonly hostNetwork: HostNetwork;
   /** Whether it reports when a port is connected. */
   eventsEnabled = true;
@@ -239,7 +239,11 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return joinResults(await Promise.all(ports.map(one)));
   }
 
-  async #call(call: PortCall, caller: OrderOrigin, apply: (fault?: FaultOutcome) => OrderEffect): Promise<PortResult> {
+  async #call(
+    call: PortCall,
+    caller: OrderOrigin,
+    apply: (fault?: OrderFaultOutcome) => OrderEffect,
+  ): Promise<PortResult> {
     const { op, instance, port, serial, host, segment, nic } = call;
     const from = { by: caller.by, atMs: this.#clock.nowMs(), ...(host !== undefined && { host }) };
     const nth = this.calls.record({ op, instance, port, serial, ...from });
@@ -255,7 +259,10 @@ export class SimulatedNetwork implements NetworkBackEnd {
   async #settle(
     { port, op }: PortCall,
     caller: OrderOrigin,
-    { fault, apply }: { readonly fault: ArmedFault | undefined; readonly apply: (fault?: FaultOutcome) => OrderEffect },
+    {
+      fault,
+      apply,
+    }: { readonly fault: ArmedFault | undefined; readonly apply: (fault?: OrderFaultOutcome) => OrderEffect },
   ): Promise<PortResult> {
     try {
       await this.#awaitArrival(fault, caller);
@@ -287,7 +294,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
     return true;
   }
 
-  #applyFault(fault: ArmedFault | undefined, apply: (fault?: FaultOutcome) => OrderEffect): OrderEffect {
+  #applyFault(fault: ArmedFault | undefined, apply: (fault?: OrderFaultOutcome) => OrderEffect): OrderEffect {
     const outcome = fault?.outcome ?? 'ok';
     if (outcome === 'ok' || outcome === 'applied-but-lost' || outcome === 'binding-failed') return apply(outcome);
     return { kind: 'applied', reply: REPLIES[outcome as Exclude<PortOutcome, 'ok'>] };
@@ -301,7 +308,7 @@ export class SimulatedNetwork implements NetworkBackEnd {
 }
 
 /** The event about a bound port; undefined when there is none. */
-function plugEventName(fault: FaultOutcome | undefined): NetworkEventReport['name'] | undefined {
+function plugEventName(fault: OrderFaultOutcome | undefined): NetworkEventReport['name'] | undefined {
   if (fault === 'hang') return undefined;
   return fault === 'plug-failed' ? 'failed' : fault === 'unplugged' ? 'unplugged' : 'plugged';
 }

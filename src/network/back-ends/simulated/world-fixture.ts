@@ -21,7 +21,7 @@ export const NEAR6: OrderPool = {
 };
 export const FAR: OrderPool = { subnet: 'far', version: 4, ranges: [{ first: '10.1.0.5', last: '10.1.0.9' }] };
 
-interface SimulatedWorld {
+interface SimulatedNetworkWorld {
   readonly clock: ManualClock;
   readonly reports: readonly NetworkEventReport[];
   readonly network: SimulatedNetwork;
@@ -31,7 +31,7 @@ interface SimulatedWorld {
   end(op: 'unbind' | 'release', port: string, serial: number, more?: Partial<PortToRelease>): Promise<OrderResult>;
 }
 
-export function world(faults: readonly NewFault[] = []): SimulatedWorld {
+export function world(faults: readonly NewFault[] = []): SimulatedNetworkWorld {
   const clock = new ManualClock();
   const reports: NetworkEventReport[] = [];
   const network = new SimulatedNetwork({
