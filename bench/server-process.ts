@@ -29,11 +29,15 @@ export interface ServeOptions {
   readonly store?: string;
   /** Where servers that share a store have their keys. */
   readonly keys?: string;
+  /** Of a simulated fleet, with agents of their own; none unless said. */
+  readonly simulatedHosts?: number;
 }
 
-export function startServer(scope: Scope, { data, store, keys }: ServeOptions): Promise<ServerProcess> {
+export function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
+  const { data, store, keys, simulatedHosts } = options;
   return startNode(scope, (port) => {
-    const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', 'none', '--log-level', 'error'];
+    const demo = simulatedHosts === undefined ? 'none' : String(simulatedHosts);
+    const args = ['serve', '--data', data, '--listen', `127.0.0.1:${port}`, '--demo', demo, '--log-level', 'error'];
     const shared = keys === undefined ? [] : ['--keys', keys];
     return [ENTRY, ...args, ...shared, ...(store === undefined ? [] : ['--store', store])];
   });

@@ -38,19 +38,40 @@ export async function startBenchPlane(scope: Scope): Promise<BenchPlane | Skippe
   return { client, kubectl: join(found.binDir, 'kubectl'), kubeconfigFile, kubeconfig: plane.adminKubeconfig };
 }
 
-/** A server that has the cluster `bench`, and its commands. */
+/** A server that has the cluster `bench`, its commands, and its API. */
 export interface BenchServer {
   muster(...args: readonly string[]): Promise<void>;
+  /** What is refused is thrown. */
+  send<T>(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<T>;
 }
 
-export async function startBenchServer(scope: Scope, { kubeconfigFile }: BenchPlane): Promise<BenchServer> {
+export async function startBenchServer(
+  scope: Scope,
+  { kubeconfigFile }: BenchPlane,
+  { hosts }: { readonly hosts?: number } = {},
+): Promise<BenchServer> {
   const data = await scope.tempDir();
-  const { url } = await startServer(scope, { data });
-  await readFile(join(data, 'admin-token'));
+  const { url } = await startServer(scope, { data, ...(hosts !== undefined && { simulatedHosts: hosts }) });
+  const token = (await readFile(join(data, 'admin-token'), 'utf8')).trim();
   const muster = (...args: readonly string[]) =>
     runProgram(process.execPath, [MUSTER, '--server', url, '--data', data, ...args]);
   await muster('clusters', 'add', 'bench', '--kubeconfig', kubeconfigFile);
-  return { muster };
+  return { muster, send: (method, path, body) => sendTo({ url, token }, { method, path, body }) };
+}
+
+async function sendTo<T>(
+  { url, token }: { readonly url: string; readonly token: string },
+  { method, path, body }: { readonly method: string; readonly path: string; readonly body: object | undefined },
+): Promise<T> {
+  const isJson = body === undefined ? {} : { 'content-type': 'application/json' };
+  const answered = await fetch(`${url}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...isJson },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const content = (await answered.json()) as T;
+  if (!answered.ok) throw new Error(`${method} ${path}: ${answered.status} ${JSON.stringify(content)}`);
+  return content;
 }
 
 export interface Wanted {

@@ -42,7 +42,7 @@ export class WorkerHosts {
     const hosts = new WorkerHosts(sshd, { port: (relay.address() as AddressInfo).port, folder });
     onFinished(async () => {
       relay.close();
-      hosts.#endKubelets();
+      hosts.endKubelets();
       await rm(folder, { recursive: true, force: true, maxRetries: 5 });
     });
     return hosts;
@@ -107,7 +107,8 @@ export class WorkerHosts {
     });
   }
 
-  #endKubelets(): void {
+  /** As when all machines lose their power. */
+  endKubelets(): void {
     for (const { name } of readdirSync(this.#folder, { withFileTypes: true }).filter((one) => one.isDirectory())) {
       const file = join(this.#folder, name, 'kubelet.pid');
       if (!existsSync(file)) continue;
