@@ -104,8 +104,8 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
 }
 
 /**
- * The item says already that it waits for this, and its retry is not due yet. Recording it again, with only a later time, would
- * wake it because of the commit, and so on without end.
+ * The item says already that it waits for this, and its retry is not due yet, or nobody knows when. Recording it again, at most with
+ * a later time, would wake it because of the commit, and so on without end.
  */
 function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: number): boolean {
   const { state, step, reason, retryAtMs, attempt = item.attempt, host, assignee } = progress;
@@ -117,8 +117,7 @@ function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: numbe
     attempt === item.attempt &&
     host === undefined &&
     assignee === undefined &&
-    retryAtMs !== undefined &&
-    nowMs < (item.retryAtMs ?? 0) &&
+    (retryAtMs === undefined ? item.retryAtMs === undefined : nowMs < (item.retryAtMs ?? 0)) &&
     JSON.stringify(reason) === JSON.stringify(item.reason)
   );
 }

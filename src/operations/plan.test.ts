@@ -240,6 +240,14 @@ describe('a wait that is recorded again', () => {
     expect(waiting(fleet, 101)).toHaveLength(1);
   });
 
+  test('commits-nothing-where-it-has-no-time: decided in each pass it would be recorded without end', () => {
+    const fleet = fleetWith(['a']);
+    expect(waiting(fleet, 1, { retryAtMs: undefined })).toHaveLength(1);
+    expect(waiting(fleet, 500, { retryAtMs: undefined })).toEqual([]);
+    expect(waiting(fleet, 501)).toHaveLength(1);
+    expect(waiting(fleet, 502, { retryAtMs: undefined })).toHaveLength(1);
+  });
+
   test.each([
     ['for-something-else', { reason: { code: 'no-clay', thing: 'b' } }],
     ['in-another-attempt', { attempt: 2 }],

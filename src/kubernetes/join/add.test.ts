@@ -1,6 +1,7 @@
 // New workers on a simulated cluster: instances are built, joined and in service; however it goes, none of them twice.
 import { describe, expect, test } from 'vitest';
 import { INSTANCE } from '../../instances/index.ts';
+import { ITEMS_BY_OPERATION } from '../../operations/index.ts';
 import { cluster, EDGE, simulatedNode, WorkersWorld } from '../workers-fixture.ts';
 import { JOINS_AT_ONCE } from './decide.ts';
 
@@ -44,6 +45,14 @@ describe('adding workers', () => {
     const steps = workers.map((id) => world.item(operation, id));
     expect(steps.filter((one) => one?.step === 'join')).toHaveLength(JOINS_AT_ONCE);
     expect(steps.filter((one) => one?.reason?.code === 'joins-at-once')).toHaveLength(3);
+    const queued = () => {
+      const items = [...world.fleet.find(ITEMS_BY_OPERATION, operation)].filter(({ doc }) => doc.step === 'queue');
+      return items.map(({ revision }) => revision);
+    };
+    const before = queued();
+    await world.ticks(20);
+    // Each look at the queue would be a commit, and each commit a look.
+    expect(queued()).toEqual(before);
     world.cluster.fault = () => undefined;
     expect(await world.runOperation(operation)).toBe('succeeded');
     expect(world.violations).toEqual([]);
