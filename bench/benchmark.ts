@@ -1,5 +1,5 @@
 // What a benchmark is and what it answers. A figure without its peer or its limit says nothing: both are in it.
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 export interface Figure {
   readonly name: string;
@@ -24,7 +24,7 @@ export interface Benchmark {
   readonly about: string;
   /** How long it takes, in seconds, said beforehand. At most a minute. */
   readonly seconds: number;
-  readonly run: (scope: Scope) => Promise<readonly Figure[] | Skipped>;
+  readonly run: (scope: BenchScope) => Promise<readonly Figure[] | Skipped>;
 }
 
 /** "at least": the ratio is value over peer. "at most": it is value over limit. */

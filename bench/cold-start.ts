@@ -2,7 +2,7 @@
 // most memory it took. Node's own start and the reading of the program are part of it.
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { median } from './rounds.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { seedFolder } from './seeded-store.ts';
 import { cpuSeconds, peakRssBytes, startServer } from './server-process.ts';
 
@@ -20,7 +20,7 @@ const coldStart = (hosts: number): Benchmark => ({
   run: (scope) => measure(scope, hosts),
 });
 
-async function measure(scope: Scope, hosts: number): Promise<Figure[]> {
+async function measure(scope: BenchScope, hosts: number): Promise<Figure[]> {
   const data = await scope.tempDir();
   await seedFolder(data, { hosts });
   const isGoal = hosts === HOSTS_OF_THE_GOAL;
@@ -41,7 +41,10 @@ export interface ColdStart {
   readonly isGoal: boolean;
 }
 
-export async function measureColdStart(scope: Scope, { name, data, limits, isGoal }: ColdStart): Promise<Figure[]> {
+export async function measureColdStart(
+  scope: BenchScope,
+  { name, data, limits, isGoal }: ColdStart,
+): Promise<Figure[]> {
   const seconds: number[] = [];
   const megabytes: number[] = [];
   const cpu: number[] = [];

@@ -14,7 +14,7 @@ import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { quantile } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { loadedScaleInFleet } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 const HOSTS = 1000;
 const INSTANCES = 10_000;
@@ -57,7 +57,7 @@ function bare(fleet: Fleet, host: string): SwitchContents & { readonly ports: re
   return { ...EMPTY_COMPILE_RESULT.contents, ports: [...ports, TUNNEL_PORT, EXTERNAL_PORT] };
 }
 
-async function measureCompile(scope: Scope): Promise<Figure[]> {
+async function measureCompile(scope: BenchScope): Promise<Figure[]> {
   const fleet = fleetWithTunnelKeys();
   const [whole, again, flows]: [number[], number[], number[]] = [[], [], []];
   for (let nth = 0; nth < LOOKED_AT + WARMING; nth += 1) {

@@ -16,7 +16,7 @@ import { realClock } from '../src/main/clock.ts';
 import { PROGRAM } from '../src/main/modules.ts';
 import type { Benchmark, Figure } from './benchmark.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { medianRound, pieceFigure, SliceTimer, type SliceTimes } from './slices.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
@@ -93,7 +93,11 @@ interface SliceRequest {
   readonly expected: string;
 }
 
-async function figureOf(scope: Scope, fleet: Fleet, { name, route, body, expected }: SliceRequest): Promise<Figure> {
+async function figureOf(
+  scope: BenchScope,
+  fleet: Fleet,
+  { name, route, body, expected }: SliceRequest,
+): Promise<Figure> {
   const times = await medianRound(scope, () => measureSlices(fleet, route, body));
   if (times.outcome !== expected) throw new Error(`${name}: ${times.outcome} instead of ${expected}`);
   return pieceFigure(name, times, `; the commit ${times.commitMs.toFixed(1)} ms`);
@@ -121,7 +125,7 @@ function tombstone(fleet: Fleet, hosts: readonly string[]): void {
   fleet.apply(fleet.revision + 1, decision.changes);
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
   const routeAt = routesBy();
   const hosts = leavers(LEAVERS);

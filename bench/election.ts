@@ -10,7 +10,7 @@ import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { median } from './rounds.ts';
 import { sampleHost, sampleHostId } from './sample-hosts.ts';
 import { seeded } from './scheduler-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 const HOSTS = 10_000;
 /** Each has two services: its router's address translation and the route to its subnet. */
@@ -151,7 +151,7 @@ function fleetOnOneHost(): Fleet {
   });
 }
 
-function lose(scope: Scope, fleet: Fleet): { readonly ms: number; readonly lost: number } {
+function lose(scope: BenchScope, fleet: Fleet): { readonly ms: number; readonly lost: number } {
   const lost = [...fleet.find(SERVICES_TOUCHING_HOST, LOST)].map(({ id }) => id);
   const took: number[] = [];
   for (let round = 0; round <= ROUNDS; round += 1) {

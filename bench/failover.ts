@@ -8,7 +8,7 @@ import { below, type Benchmark, type Figure, type Skipped } from './benchmark.ts
 import { privatePostgres } from './postgres.ts';
 import { median } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { clientTokenId, seededSecret, seedStore } from './seeded-store.ts';
 import { startServer, type ServerProcess } from './server-process.ts';
 
@@ -68,7 +68,10 @@ interface Shared {
   readonly keys: string;
 }
 
-async function run(scope: Scope, { name, limitS, rounds, strike }: FailureMode): Promise<readonly Figure[] | Skipped> {
+async function run(
+  scope: BenchScope,
+  { name, limitS, rounds, strike }: FailureMode,
+): Promise<readonly Figure[] | Skipped> {
   const postgres = await privatePostgres(scope);
   if (postgres.kind === 'missing') return { skipped: postgres.reason };
   const store = await openPostgresStore({ connectionString: postgres.url });
@@ -98,7 +101,7 @@ async function run(scope: Scope, { name, limitS, rounds, strike }: FailureMode):
   return [{ name, value: median(seconds), unit: 's', peer, ...below(1, worst / limitS) }];
 }
 
-async function startMember(scope: Scope, { url, keys }: Shared): Promise<Member> {
+async function startMember(scope: BenchScope, { url, keys }: Shared): Promise<Member> {
   const proxy = new Proxy(Number(new URL(url).port));
   await proxy.start();
   scope.onClose(() => proxy.stop());
@@ -107,7 +110,7 @@ async function startMember(scope: Scope, { url, keys }: Shared): Promise<Member>
 }
 
 /** Writes to the servers in turns until one of them accepts. */
-async function untilAccepted(scope: Scope, members: readonly Member[], weight: number): Promise<void> {
+async function untilAccepted(scope: BenchScope, members: readonly Member[], weight: number): Promise<void> {
   const deadlineMs = performance.now() + TIMEOUT_MS;
   for (let tries = 0; performance.now() < deadlineMs; tries += 1) {
     scope.check();

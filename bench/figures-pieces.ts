@@ -14,7 +14,7 @@ import { allocateMissingTunnelKeys } from '../src/network/tunnels/keys.ts';
 import type { Benchmark, Figure } from './benchmark.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { loadedScaleInFleet } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { medianRound, pieceFigure, sliceTimes, threadCpuMs } from './slices.ts';
 
 const HOSTS = 100_000;
@@ -81,11 +81,11 @@ async function scraped(fleet: Fleet): Promise<readonly number[]> {
   return [threadCpuMs() - began];
 }
 
-async function figure(scope: Scope, name: string, request: () => Promise<readonly number[]>): Promise<Figure> {
+async function figure(scope: BenchScope, name: string, request: () => Promise<readonly number[]>): Promise<Figure> {
   return pieceFigure(name, await medianRound(scope, async () => sliceTimes(await request())), '');
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const size = { hosts: HOSTS, instances: HOSTS, services: HOSTS / 20, presence: 'few' } as const;
   const fleet = loadedScaleInFleet(size);
   for (

@@ -7,14 +7,14 @@ import { startLoader } from './api/loader.ts';
 import type { Benchmark, Figure, Skipped } from './benchmark.ts';
 import { privatePostgres } from './postgres.ts';
 import { sampleHostId } from './sample-hosts.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { clientTokenId, seededSecret, seedStore } from './seeded-store.ts';
 import { startServer } from './server-process.ts';
 
 const CALLERS = 32;
 const BUSY_MS = 10_000;
 
-async function run(scope: Scope): Promise<readonly Figure[] | Skipped> {
+async function run(scope: BenchScope): Promise<readonly Figure[] | Skipped> {
   const missing = await tooFewFiles();
   if (missing !== undefined) return { skipped: missing };
   const postgres = await privatePostgres(scope);

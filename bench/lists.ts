@@ -6,7 +6,7 @@ import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from './seeded-store.ts';
 import { startNode, startServer } from './server-process.ts';
 
@@ -35,7 +35,7 @@ export const listsBenchmark: Benchmark = {
   run: measure,
 };
 
-async function measure(scope: Scope): Promise<readonly Figure[]> {
+async function measure(scope: BenchScope): Promise<readonly Figure[]> {
   const data = await scope.tempDir();
   await seedFolder(data, { hosts: HOSTS, clients: 1 });
   const server = await startServer(scope, { data });

@@ -10,7 +10,7 @@ import { ensureOvs } from '../test/ovs/install.ts';
 import { start, type OvsDaemons } from '../test/ovs/ovs-daemons.ts';
 import { atLeast, below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { runPaired, median } from './rounds.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 const BRIDGE = 'br-int';
 const TUNNEL = { name: 'tun', number: 100 };
@@ -42,7 +42,7 @@ interface OpenFlowSetup {
   readonly folder: string;
 }
 
-async function startSetup(scope: Scope): Promise<OpenFlowSetup> {
+async function startSetup(scope: BenchScope): Promise<OpenFlowSetup> {
   const ovs = await start();
   scope.onClose(() => ovs.close());
   await ovs.addBridge(BRIDGE);
@@ -66,7 +66,7 @@ async function rateOf({ ovs }: OpenFlowSetup, count: number, put: () => Promise<
   return (count / (performance.now() - began)) * 1000;
 }
 
-async function bundles(scope: Scope, all: OpenFlowSetup, count: number): Promise<Figure> {
+async function bundles(scope: BenchScope, all: OpenFlowSetup, count: number): Promise<Figure> {
   const { ovs, client, folder } = all;
   const flows = Array.from({ length: count }, (_, nth) => flowTo(nth));
   const mods = flows.map((flow) => ({ kind: 'put-flow', flow }) as const);
@@ -95,7 +95,7 @@ async function dump({ client }: OpenFlowSetup, count: number): Promise<Figure> {
   return { name: `openflow-dump-${count}`, value: rate, unit: 'flows/s', peer: 'none', ...noGoal(1) };
 }
 
-async function singleChange(scope: Scope, { ovs, client }: OpenFlowSetup): Promise<Figure> {
+async function singleChange(scope: BenchScope, { ovs, client }: OpenFlowSetup): Promise<Figure> {
   await ovs.ofctl('del-flows', BRIDGE);
   const times: number[] = [];
   for (let nth = 0; nth < CHANGES; nth += 1) {

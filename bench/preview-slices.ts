@@ -14,7 +14,7 @@ import type { Benchmark, Figure } from './benchmark.ts';
 import { SEGMENTS } from './placements/fleet.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { leavers, loadedScaleInFleet } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { medianRound, pieceFigure, SliceTimer, threadCpuMs, type SliceTimes } from './slices.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
@@ -54,7 +54,7 @@ function unslicedMs(fleet: Fleet, hosts: readonly string[]): number {
   return threadCpuMs() - began;
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES });
   const routes = scaleInRoutes({
     evacuators: EVACUATORS,

@@ -1,6 +1,6 @@
 // Two things measured in turns, in one run: whatever else the machine does meets both of them. The ratio is taken within
 // each round, and the median over the rounds is the answer, so that one bad moment does not decide.
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 export interface PairedResult {
   /** Medians, in whatever the two measure. */
@@ -12,7 +12,7 @@ export interface PairedResult {
 
 /** Measures both in each round; the first round warms up and does not count. */
 export async function runPaired(
-  scope: Scope,
+  scope: BenchScope,
   rounds: number,
   both: (round: number) => Promise<readonly [ours: number, peers: number]>,
 ): Promise<PairedResult> {

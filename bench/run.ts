@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import type { Benchmark } from './benchmark.ts';
 import { BENCHMARKS } from './catalogue.ts';
 import { jsonReporter, tableReporter, type Reporter } from './report.ts';
-import { Interrupted, Scope } from './scope.ts';
+import { Interrupted, BenchScope } from './scope.ts';
 
 const USAGE = `usage: npm run bench -- [options] [NAME ...]
 
@@ -67,7 +67,7 @@ async function runAll(benchmarks: readonly Benchmark[], { reporter, folder, sign
   let exitCode = 0;
   for (const benchmark of benchmarks) {
     reporter.begins(benchmark);
-    const scope = new Scope(folder, signal);
+    const scope = new BenchScope(folder, signal);
     try {
       const answer = await benchmark.run(scope);
       if ('skipped' in answer) reporter.skipped(benchmark.name, answer.skipped);

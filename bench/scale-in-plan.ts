@@ -14,7 +14,7 @@ import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { recordedJournal } from './commits/recorded.ts';
 import { median } from './rounds.ts';
 import { leavers, loadedScaleInFleet, scaleInFleet, scatteredLeavers } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { DATABASE_FILE, writeSeed } from './seeded-store.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
@@ -71,7 +71,7 @@ function measurePreview(fleet: Fleet, hosts: string[]): { plan: number; start: n
   return { plan, start, tenants: made.hosts.reduce((sum, host) => sum + host.tenants.length, 0) };
 }
 
-async function measurePlan(scope: Scope, hosts: number): Promise<Figure[]> {
+async function measurePlan(scope: BenchScope, hosts: number): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts, instances: INSTANCES, services: SERVICES });
   const [plans, starts, perTenant]: [number[], number[], number[]] = [[], [], []];
   let tenants = 0;
@@ -123,7 +123,7 @@ const planBenchmark = (hosts: number): Benchmark => ({
 });
 
 /** What a tenant costs, and a start, when a service has presence on as many hosts in every fleet: it must follow the leavers alone. */
-async function measureGrowth(scope: Scope, hosts: number): Promise<Figure[]> {
+async function measureGrowth(scope: BenchScope, hosts: number): Promise<Figure[]> {
   const fleet = loadedScaleInFleet({ hosts, instances: INSTANCES, services: SERVICES, presence: 'few' });
   const names = scatteredLeavers(LEAVERS, hosts);
   const [took, starts]: [number[], number[]] = [[], []];
@@ -154,7 +154,7 @@ const followBenchmark = (hosts: number): Benchmark => ({
 const HOSTS = 10_000;
 
 /** One start is one commit, and there is one for each fleet: hosts do not leave twice. So each round has hosts of its own. */
-async function measureTombstones(scope: Scope): Promise<Figure[]> {
+async function measureTombstones(scope: BenchScope): Promise<Figure[]> {
   const store = await openSqliteStore({ path: join(await scope.tempDir(), DATABASE_FILE) });
   scope.onClose(() => store.close());
   await writeSeed(store, scaleInFleet({ hosts: HOSTS, instances: INSTANCES, services: SERVICES }));

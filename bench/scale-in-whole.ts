@@ -23,7 +23,7 @@ import { bareSqlite } from './commits/bare-sqlite.ts';
 import { recordedJournal, type Recorded } from './commits/recorded.ts';
 import { median } from './rounds.ts';
 import { leavers, scaleInFleet } from './scale-in-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 import { DATABASE_FILE, writeSeed } from './seeded-store.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
@@ -53,7 +53,7 @@ interface ScaleInRun {
   readonly commits: number;
 }
 
-async function onFreshFleet(scope: Scope, instances: number): Promise<ScaleInRun> {
+async function onFreshFleet(scope: BenchScope, instances: number): Promise<ScaleInRun> {
   const folder = await scope.tempDir();
   const [path, copy] = [join(folder, DATABASE_FILE), join(folder, 'bare.db')];
   const seeded = await openSqliteStore({ path });
@@ -163,7 +163,7 @@ async function waitForState(journal: Journal, state: 'drained' | 'removed'): Pro
   if (left.size > 0) throw new Error(`${left.size} hosts are not ${state} after ${PATIENCE_MS / 1000} s`);
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const [few, many]: [ScaleInRun[], ScaleInRun[]] = [[], []];
   for (let round = 0; round <= ROUNDS; round += 1) {
     scope.check();

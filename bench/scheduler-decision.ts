@@ -7,7 +7,7 @@ import { below, noGoal, type Benchmark, type Figure } from './benchmark.ts';
 import { runPaired, median } from './rounds.ts';
 import { sampleHostId } from './sample-hosts.ts';
 import { CHOICES, claimOn, FLAVORS, FOR_THE_LAST_HOST, loadedFleet, seeded, SEGMENTS } from './scheduler-fleet.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 const HOSTS = 100_000;
 const FEW_HOSTS = 1_000;
@@ -82,7 +82,7 @@ class Placing {
   }
 }
 
-async function decisionTimes(scope: Scope): Promise<Figure[]> {
+async function decisionTimes(scope: BenchScope): Promise<Figure[]> {
   const fleet = loadedFleet(HOSTS);
   const figures: Figure[] = [];
   for (const [name, makeRequest] of Object.entries(REQUESTS)) {
@@ -128,7 +128,7 @@ function placementUs(fleet: Fleet, hosts: number): number {
 
 const anyFlavor: Ask = (nth) => ({ amounts: amountsOf(nth), nics: [{ network: 'tenants', choices: CHOICES }] });
 
-async function placementCost(scope: Scope): Promise<Figure[]> {
+async function placementCost(scope: BenchScope): Promise<Figure[]> {
   const [many, few] = [loadedFleet(HOSTS), loadedFleet(FEW_HOSTS)];
   const { ours, peers, ratio } = await runPaired(scope, ROUNDS, () =>
     Promise.resolve([placementUs(many, HOSTS), placementUs(few, FEW_HOSTS)] as const),

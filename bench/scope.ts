@@ -11,7 +11,7 @@ export class Interrupted extends Error {
   }
 }
 
-export class Scope {
+export class BenchScope {
   readonly signal: AbortSignal;
   readonly #folder: string;
   readonly #closers: (() => Promise<void> | void)[] = [];

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { endChild } from '../test/end-child.ts';
 import { freePort } from '../test/free-port.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 const ENTRY = resolve(import.meta.dirname, '../src/main/main.ts');
 const NODE_FLAGS = ['--disable-warning=ExperimentalWarning'];
@@ -23,7 +23,7 @@ export interface ServerProcess {
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
 }
 
-export interface ServeOptions {
+export interface ServerProcessOptions {
   readonly data: string;
   /** The URL of a PostgreSQL; the embedded store when it is not given. */
   readonly store?: string;
@@ -33,7 +33,7 @@ export interface ServeOptions {
   readonly simulatedHosts?: number;
 }
 
-export function startServer(scope: Scope, options: ServeOptions): Promise<ServerProcess> {
+export function startServer(scope: BenchScope, options: ServerProcessOptions): Promise<ServerProcess> {
   const { data, store, keys, simulatedHosts } = options;
   return startNode(scope, (port) => {
     const demo = simulatedHosts === undefined ? 'none' : String(simulatedHosts);
@@ -44,7 +44,10 @@ export function startServer(scope: Scope, options: ServeOptions): Promise<Server
 }
 
 /** Any program that answers /readyz on the port that it is given. */
-export async function startNode(scope: Scope, argsFor: (port: number) => readonly string[]): Promise<ServerProcess> {
+export async function startNode(
+  scope: BenchScope,
+  argsFor: (port: number) => readonly string[],
+): Promise<ServerProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const startedMs = performance.now();
@@ -55,7 +58,7 @@ export async function startNode(scope: Scope, argsFor: (port: number) => readonl
 }
 
 /** A Node process that lives no longer than the scope. What it says is shown when it ends by itself. */
-export function spawnNode(scope: Scope, args: readonly string[], link: 'none' | 'ipc' = 'none'): ChildProcess {
+export function spawnNode(scope: BenchScope, args: readonly string[], link: 'none' | 'ipc' = 'none'): ChildProcess {
   // A group of its own: Ctrl-C is for the benchmark, which then ends its children in order.
   const child = spawn(process.execPath, [...NODE_FLAGS, ...args], {
     stdio: ['ignore', 'ignore', 'pipe', ...(link === 'ipc' ? ['ipc' as const] : [])],
@@ -77,7 +80,7 @@ export function spawnNode(scope: Scope, args: readonly string[], link: 'none' | 
   return child;
 }
 
-async function untilReady(url: string, child: ChildProcess, scope: Scope): Promise<void> {
+async function untilReady(url: string, child: ChildProcess, scope: BenchScope): Promise<void> {
   const deadlineMs = performance.now() + READY_PATIENCE_MS;
   while (!(await isReady(url))) {
     scope.check();

@@ -1,7 +1,7 @@
 // How long work holds the event loop in one piece: each piece by itself, in processor time of this thread. On a machine that others work on, a
 // piece would last as long as they let it.
 import { below, type Figure } from './benchmark.ts';
-import type { Scope } from './scope.ts';
+import type { BenchScope } from './scope.ts';
 
 /** Requests that wait this long are not noticed; the lease bears a hundred times as much. */
 const PIECE_LIMIT_MS = 20;
@@ -43,7 +43,7 @@ export class SliceTimer {
 }
 
 /** The median of some rounds, after one that compiles. */
-export async function medianRound<T extends SliceTimes>(scope: Scope, request: () => Promise<T>): Promise<T> {
+export async function medianRound<T extends SliceTimes>(scope: BenchScope, request: () => Promise<T>): Promise<T> {
   const rounds: T[] = [];
   await request();
   while (rounds.length < ROUNDS) {

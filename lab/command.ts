@@ -5,19 +5,19 @@ import { execFile } from 'node:child_process';
 const PATIENCE_MS = 60_000;
 const OUTPUT_BYTES_MAX = 256 << 20;
 
-export type Command = readonly string[];
+export type ProgramCommand = readonly string[];
 
 class CommandFailed extends Error {
   readonly code = 'command-failed';
 
-  constructor(command: Command, said: string, cause: unknown) {
+  constructor(command: ProgramCommand, said: string, cause: unknown) {
     super(`${command.join(' ')}: ${said.trim()}`, { cause });
     this.name = 'CommandFailed';
   }
 }
 
 /** What the program wrote. */
-export function run(command: Command, input?: string): Promise<string> {
+export function run(command: ProgramCommand, input?: string): Promise<string> {
   const [program = '', ...args] = command;
   return new Promise((done, failed) => {
     const child = execFile(program, args, { timeout: PATIENCE_MS, maxBuffer: OUTPUT_BYTES_MAX }, (error, out, err) => {
@@ -31,7 +31,7 @@ export function run(command: Command, input?: string): Promise<string> {
 }
 
 /** One after the other; those of `ip` that follow each other in one namespace share a process, which is most of their cost. */
-export async function runAll(commands: readonly Command[], signal?: AbortSignal): Promise<void> {
+export async function runAll(commands: readonly ProgramCommand[], signal?: AbortSignal): Promise<void> {
   for (const { program, lines } of batches(commands)) {
     signal?.throwIfAborted();
     if (lines.length === 0) await run(program);
@@ -39,14 +39,14 @@ export async function runAll(commands: readonly Command[], signal?: AbortSignal)
   }
 }
 
-export interface Batch {
-  readonly program: Command;
+export interface CommandBatch {
+  readonly program: ProgramCommand;
   /** Empty: the program is a command by itself. */
   readonly lines: readonly string[];
 }
 
-export function batches(commands: readonly Command[]): readonly Batch[] {
-  const found: { program: Command; lines: string[] }[] = [];
+export function batches(commands: readonly ProgramCommand[]): readonly CommandBatch[] {
+  const found: { program: ProgramCommand; lines: string[] }[] = [];
   for (const command of commands) {
     const { program, line } = split(command);
     const last = found.at(-1);
@@ -57,12 +57,12 @@ export function batches(commands: readonly Command[]): readonly Batch[] {
   return found;
 }
 
-function split(command: Command): { readonly program: Command; readonly line?: string } {
+function split(command: ProgramCommand): { readonly program: ProgramCommand; readonly line?: string } {
   if (command[0] !== 'ip' || (command[1] === 'netns' && command[2] === 'exec')) return { program: command };
   const options = command[1] === '-n' ? 3 : 1;
   return { program: command.slice(0, options), line: command.slice(options).join(' ') };
 }
 
-function isSameProgram(one: Command, other: Command): boolean {
+function isSameProgram(one: ProgramCommand, other: ProgramCommand): boolean {
   return one.length === other.length && one.every((word, index) => word === other[index]);
 }

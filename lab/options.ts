@@ -17,13 +17,13 @@ Needs root, openvswitch-switch (its own service is not used), iproute2 and ethto
 Exit codes: 0 done, 1 the lab does not come up, 2 wrong usage.
 `;
 
-export type Options =
+export type LabOptions =
   | { readonly kind: 'help' }
   | { readonly kind: 'clean' }
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'up'; readonly hosts: number; readonly muster: boolean; readonly output: 'table' | 'json' };
 
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[]): LabOptions {
   const values = parse(args);
   if (typeof values === 'string') return { kind: 'refused', why: values };
   const { help, clean, hosts: request, output } = values;

@@ -2,12 +2,12 @@
 // seen one address and port from beginning to end, and no two flows may have shared one.
 import type { EchoResult, PingResult, PushResult, TcpResult, TrafficResults } from './traffic/results.ts';
 
-export interface Limits {
+export interface OracleLimits {
   /** Of a TCP connection; packets that are not lost may still be late. */
   readonly tcpGapMs?: number;
 }
 
-export interface Verdict {
+export interface LoadVerdict {
   readonly good: boolean;
   /** Empty when it is good. */
   readonly problems: readonly string[];
@@ -29,7 +29,7 @@ export interface Verdict {
   };
 }
 
-export function assess(results: TrafficResults, limits: Limits = {}): Verdict {
+export function assess(results: TrafficResults, limits: OracleLimits = {}): LoadVerdict {
   const counts = count(results);
   const { overruns = 0 } = results;
   const flows = [...results.echo, ...results.push, ...results.tcp];
@@ -47,7 +47,7 @@ export function assess(results: TrafficResults, limits: Limits = {}): Verdict {
 }
 
 /** Whether the machine itself dropped as many packets as were lost: then it is unknown who lost them. */
-export function mayBeOverruns({ echo, push, ping, overruns }: Verdict): boolean {
+export function mayBeOverruns({ echo, push, ping, overruns }: LoadVerdict): boolean {
   const lost = echo.forwardLost + echo.returnLost + push.lost + ping.lost;
   return lost > 0 && lost <= overruns;
 }
@@ -59,12 +59,12 @@ const HELD_UP_MS = 200;
  * Whether a switch may have been held up until BFD to it was down: packets were late for that long, and none was lost but by the machine. What only
  * receives does not count: a failover cuts it.
  */
-export function mayBeHeldUp({ echo, ping, overruns, longestGapMs }: Verdict): boolean {
+export function mayBeHeldUp({ echo, ping, overruns, longestGapMs }: LoadVerdict): boolean {
   const isLate = Math.max(...Object.values(longestGapMs)) >= HELD_UP_MS;
   return isLate && echo.forwardLost + echo.returnLost + ping.lost <= overruns;
 }
 
-type Counts = Pick<Verdict, 'echo' | 'push' | 'ping' | 'tcp' | 'duplicates'>;
+type Counts = Pick<LoadVerdict, 'echo' | 'push' | 'ping' | 'tcp' | 'duplicates'>;
 
 function count({ echo, push, tcp, ping }: TrafficResults): Counts {
   return {
@@ -138,7 +138,7 @@ function isBroken({ failure, sentBytes, receivedBytes }: TcpResult): boolean {
   return failure !== undefined || sentBytes !== receivedBytes;
 }
 
-function tcpProblems(one: TcpResult, { tcpGapMs }: Limits): string[] {
+function tcpProblems(one: TcpResult, { tcpGapMs }: OracleLimits): string[] {
   const { flow, direction, failure, sentBytes, receivedBytes, gapMs } = one;
   if (isBroken(one)) {
     const why = failure ?? 'bytes are missing';
@@ -147,7 +147,7 @@ function tcpProblems(one: TcpResult, { tcpGapMs }: Limits): string[] {
   return tcpGapMs !== undefined && gapMs > tcpGapMs ? [`${direction} ${flow} stood still for ${gapMs} ms`] : [];
 }
 
-function gapsIn({ echo, push, ping, tcp }: TrafficResults): Verdict['longestGapMs'] {
+function gapsIn({ echo, push, ping, tcp }: TrafficResults): LoadVerdict['longestGapMs'] {
   return {
     forward: most(echo, (one: EchoResult) => one.forwardGapMs),
     return: most(echo, (one: EchoResult) => one.returnGapMs),

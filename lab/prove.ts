@@ -2,10 +2,10 @@
 import { parseArgs } from 'node:util';
 import { checkLabRequirements } from './requirements.ts';
 import { SCENARIOS } from './scenarios/catalogue.ts';
-import type { Scenario } from './scenarios/scenario.ts';
+import type { LabScenario } from './scenarios/scenario.ts';
 import { tableOf, type ScenarioRuns } from './scenarios/table.ts';
 import { Interrupted, listenForInterrupt } from './interrupt.ts';
-import type { Outcome } from './trial.ts';
+import type { TrialOutcome } from './trial.ts';
 
 const HELP = `npm run lab:prove -- [options] [SCENARIO ...]
 
@@ -41,23 +41,26 @@ async function main(): Promise<number> {
   return 0;
 }
 
-function selectScenarios(names: readonly string[]): readonly Scenario[] {
+function selectScenarios(names: readonly string[]): readonly LabScenario[] {
   const unknown = names.find((name) => !SCENARIOS.some((one) => one.name === name));
   if (unknown !== undefined) throw new TypeError(`no scenario is called "${unknown}"; --list shows what there is`);
   return names.length === 0 ? SCENARIOS : SCENARIOS.filter(({ name }) => names.includes(name));
 }
 
-async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: number; json: boolean }): Promise<number> {
+async function prove(
+  scenarios: readonly LabScenario[],
+  { runs, json }: { runs: number; json: boolean },
+): Promise<number> {
   const reason = await checkLabRequirements();
   if (reason !== undefined) {
     say(reason);
     return 1;
   }
   const signal = listenForInterrupt();
-  const ran: { name: string; outcomes: Outcome[] }[] = [];
+  const ran: { name: string; outcomes: TrialOutcome[] }[] = [];
   try {
     for (const scenario of scenarios) {
-      const row = { name: scenario.name, outcomes: [] as Outcome[] };
+      const row = { name: scenario.name, outcomes: [] as TrialOutcome[] };
       ran.push(row);
       for (let run = 1; run <= runs; run += 1) {
         signal.throwIfAborted();
@@ -76,7 +79,7 @@ async function prove(scenarios: readonly Scenario[], { runs, json }: { runs: num
   return hasFailure(ran) ? 1 : 0;
 }
 
-function whyOf(outcome: Outcome): string {
+function whyOf(outcome: TrialOutcome): string {
   const why = outcome.kind === 'failed' ? ` (${outcome.problems.join('; ')})` : '';
   return outcome.figures === undefined ? why : `${why}: ${outcome.figures.join(', ')}`;
 }

@@ -1,7 +1,7 @@
 // `npm run lab`: brings a lab up, says how to look at it, waits for Ctrl-C, takes it away.
 import { startStaticFlows } from './static-flows.ts';
 import { checkLabRequirements } from './requirements.ts';
-import { HELP, readOptions, type Options } from './options.ts';
+import { HELP, readOptions, type LabOptions } from './options.ts';
 import { Muster } from './serve/muster.ts';
 import { summarizeLab, renderSummary } from './lab-summary.ts';
 import { waitForAbort, Interrupted, listenForInterrupt } from './interrupt.ts';
@@ -35,7 +35,7 @@ async function clean(): Promise<number> {
   return 0;
 }
 
-async function up({ hosts, muster: withMuster, output }: Extract<Options, { kind: 'up' }>): Promise<number> {
+async function up({ hosts, muster: withMuster, output }: Extract<LabOptions, { kind: 'up' }>): Promise<number> {
   const signal = listenForInterrupt();
   let underlay: Underlay | undefined;
   try {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TrafficResults } from './traffic/results.ts';
-import { runTrial, type Outcome } from './trial.ts';
+import { runTrial, type TrialOutcome } from './trial.ts';
 
 const lost = (packets: number, overruns = 0): TrafficResults => ({
   echo: [],
@@ -15,7 +15,7 @@ async function tried(
   losses: readonly number[],
   accept?: () => readonly string[],
   overruns?: number,
-): Promise<[Outcome, string[]]> {
+): Promise<[TrialOutcome, string[]]> {
   const left = [...losses];
   const log: string[] = [];
   const outcome = await runTrial({

@@ -2,22 +2,22 @@
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { runChecks } from './test/checks.ts';
-import { HELP, readOptions, type Part } from './test/options.ts';
+import { HELP, readOptions, type TestPart } from './test/options.ts';
 import { ensureRequirements } from './test/requirements.ts';
 import { say, stage } from './test/stage.ts';
 import { runSuites } from './test/suites.ts';
-import { closingLines, isGood, total, type Tally } from './test/tally.ts';
+import { closingLines, isGood, total, type TestTally } from './test/tally.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
 interface Run {
-  readonly parts: readonly Part[];
+  readonly parts: readonly TestPart[];
   readonly filters: readonly string[];
   readonly hangGraceMs: number;
   readonly stop: AbortSignal;
 }
 
-async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<Tally> {
+async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<TestTally> {
   const runs = runsOf(parts, filters);
   const tallies = await ensureRequirements({ parts: runs.flat(), ci: process.env['CI'] === 'true', stop });
   if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
@@ -34,7 +34,7 @@ async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<Tally
  * Two, one after the other. A set-up lasts until its run ends, and beside a control plane of Kubernetes the packets of the first would not be counted
  * alone. It is built for minutes where it never was, so only for files of its own.
  */
-function runsOf(parts: readonly Part[], filters: readonly string[]): readonly (readonly Part[])[] {
+function runsOf(parts: readonly TestPart[], filters: readonly string[]): readonly (readonly TestPart[])[] {
   const first = parts.filter((part) => part !== 'checks' && part !== 'kubernetes');
   const last = parts.filter((part) => part === 'kubernetes' && hasFilesFor(filters));
   return [first, last];

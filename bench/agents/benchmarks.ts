@@ -13,7 +13,7 @@ import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { startLoader } from '../api/loader.ts';
 import { runPaired } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
 import { cpuSeconds, spawnNode, startServer, type ServerProcess } from '../server-process.ts';
 
@@ -33,7 +33,7 @@ const FILES_NEEDED = AGENTS + 2000;
 /** Far more than it takes on a machine with two free cores: beside other work the agents' own process is what is slow. */
 const CONNECT_PATIENCE_MS = 100_000;
 
-async function run(scope: Scope) {
+async function run(scope: BenchScope) {
   const missing = await tooFewFiles();
   if (missing !== undefined) return { skipped: missing };
   const { server, trust } = await serverWithFleet(scope);
@@ -69,7 +69,7 @@ async function run(scope: Scope) {
   return figures;
 }
 
-async function serverWithFleet(scope: Scope): Promise<{ readonly server: ServerProcess; readonly trust: Trust }> {
+async function serverWithFleet(scope: BenchScope): Promise<{ readonly server: ServerProcess; readonly trust: Trust }> {
   const data = await scope.tempDir();
   const journalId = await seedFolder(data, { hosts: AGENTS, agents: true, clients: PROBES.connections });
   const trust = makeKeys(data, journalId);
@@ -84,7 +84,7 @@ export function makeKeys(folder: string, journalId: string): Trust {
 }
 
 /** Resolves when every agent has the view of its host and has converged on it. */
-export async function startAgents(scope: Scope, server: ServerProcess, trust: Trust): Promise<void> {
+export async function startAgents(scope: BenchScope, server: ServerProcess, trust: Trust): Promise<void> {
   const each = AGENTS / AGENT_PROCESSES;
   await Promise.all(
     Array.from({ length: AGENT_PROCESSES }, (_, nth) =>
@@ -94,7 +94,7 @@ export async function startAgents(scope: Scope, server: ServerProcess, trust: Tr
 }
 
 async function startSome(
-  scope: Scope,
+  scope: BenchScope,
   { url }: ServerProcess,
   { first, count, trust }: { readonly first: number; readonly count: number; readonly trust: Trust },
 ): Promise<void> {
@@ -116,7 +116,7 @@ async function startSome(
   }
 }
 
-async function cpuShare(scope: Scope, { pid }: ServerProcess): Promise<number> {
+async function cpuShare(scope: BenchScope, { pid }: ServerProcess): Promise<number> {
   const [startedMs, before] = [performance.now(), await cpuSeconds(pid)];
   await setTimeout(WINDOW_MS, undefined, { signal: scope.signal });
   return ((await cpuSeconds(pid)) - before) / ((performance.now() - startedMs) / 1000);

@@ -9,7 +9,7 @@ import { realClock } from '../../src/main/clock.ts';
 import { KeyRing } from '../../src/main/key-ring.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 
 /** The request and its key are parsed besides, the key is written anew, the certificate put together. */
 const ISSUE_RATIO_MAX = 8;
@@ -17,14 +17,14 @@ const SIGN_RATIO_MAX = 2;
 const ROUNDS = 9;
 const TIMES = 1000;
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const folder = await scope.tempDir();
   const keys = new KeyRing({ folder, clock: realClock, log: pino({ level: 'silent' }), recorded: undefined });
   return [await issuing(scope, keys), await signing(scope, keys)];
 }
 
 /** The proof in the request is verified, the certificate signed. */
-async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
+async function issuing(scope: BenchScope, keys: KeyRing): Promise<Figure> {
   const issuer = new CertificateIssuer(() => keys.issuingKeys(), realClock);
   const { privateKey } = newCertificateKey();
   const request = createCertificateRequest(privateKey, 'c1');
@@ -45,7 +45,7 @@ async function issuing(scope: Scope, keys: KeyRing): Promise<Figure> {
   return { name: 'agent-certificate', value: ours, unit: 'us', peer, ...below(ISSUE_RATIO_MAX, ratio) };
 }
 
-async function signing(scope: Scope, keys: KeyRing): Promise<Figure> {
+async function signing(scope: BenchScope, keys: KeyRing): Promise<Figure> {
   const statements = new StatementIssuer({ journalId: () => 'bench', signer: () => keys.signer(), views: 'signed' });
   const view: Pick<View, 'host' | 'stamp' | 'digest'> = {
     host: 'c1',

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { atLeast, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
 import { summarisePairs, runPaired } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder } from '../seeded-store.ts';
 import { cpuSeconds, startNode, startServer, type ServerProcess } from '../server-process.ts';
 import type { LoadJob } from './load-client.ts';
@@ -21,7 +21,7 @@ const SECONDS = Math.ceil(((ROUNDS + 1) * 2 * ROUND_MS) / 1000) + 6;
 const hosts = Array.from({ length: HOSTS }, (_, nth) => sampleHostId(nth));
 const secrets = Array.from({ length: CONNECTIONS }, (_, nth) => seededSecret(clientTokenId(nth)));
 
-async function compare(scope: Scope, methods: readonly [ours: LoadJob['method'], peers: LoadJob['method']]) {
+async function compare(scope: BenchScope, methods: readonly [ours: LoadJob['method'], peers: LoadJob['method']]) {
   const data = await scope.tempDir();
   await seedFolder(data, { hosts: HOSTS, clients: CONNECTIONS });
   const server = await startServer(scope, { data });
@@ -50,7 +50,7 @@ const portOf = (url: string): number => Number(new URL(url).port);
 
 /** Requests per second are what the machine made of it with the client beside them; processor time is the server's alone. */
 async function figures(
-  scope: Scope,
+  scope: BenchScope,
   name: string,
   { methods, bareName, goal }: { methods: Parameters<typeof compare>[1]; bareName: string; goal: typeof noGoal },
 ): Promise<Figure[]> {

@@ -20,7 +20,7 @@ import { placementFleet, REQUEST } from '../placements/fleet.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { summarisePairs } from '../rounds.ts';
 import { sampleHostId } from '../sample-hosts.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { clientTokenId, DATABASE_FILE, seededSecret, seedFolder, writeSeed } from '../seeded-store.ts';
 import { cpuSeconds, startServer } from '../server-process.ts';
 import type { LoadJob } from './load-client.ts';
@@ -63,7 +63,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-async function run(scope: Scope, { name, seed, job }: Case): Promise<Figure[]> {
+async function run(scope: BenchScope, { name, seed, job }: Case): Promise<Figure[]> {
   const [data, beside] = [await scope.tempDir(), await scope.tempDir()];
   await seed(data);
   await seed(beside);
@@ -88,7 +88,7 @@ async function run(scope: Scope, { name, seed, job }: Case): Promise<Figure[]> {
 type Check = (nth: number) => void;
 
 /** Everything that is done for the nth caller's right to write, on a fleet with the same documents and a group on top of it. */
-async function checkerOf(scope: Scope, folder: string): Promise<Check> {
+async function checkerOf(scope: BenchScope, folder: string): Promise<Check> {
   const store = await openSqliteStore({ path: join(folder, DATABASE_FILE) });
   scope.onClose(() => store.close());
   const { fleet } = await leadingJournal(scope, store, PROGRAM.newRegistry());

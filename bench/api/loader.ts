@@ -1,13 +1,13 @@
 // Starts the process that asks, and hands it one job after the other.
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { spawnNode } from '../server-process.ts';
 import type { LoadJob, LoadResult } from './load-client.ts';
 
 export type Loader = (job: LoadJob) => Promise<LoadResult>;
 
-export function startLoader(scope: Scope): Loader {
+export function startLoader(scope: BenchScope): Loader {
   const child = spawnNode(scope, [resolve(import.meta.dirname, 'load-client.ts')], 'ipc');
   return async (job) => {
     scope.check();

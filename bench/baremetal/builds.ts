@@ -11,7 +11,7 @@ import type { TextChange } from '../../src/journal/index.ts';
 import { startLoader, type Loader } from '../api/loader.ts';
 import { below, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
 import { median } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import {
   clientTokenId,
   clientTokens,
@@ -96,7 +96,7 @@ interface Plane {
   readonly costs: Costs;
 }
 
-async function startPlane(scope: Scope, nodes: number): Promise<Plane> {
+async function startPlane(scope: BenchScope, nodes: number): Promise<Plane> {
   const data = await scope.tempDir();
   const store = await openSqliteStore({ path: join(data, DATABASE_FILE) });
   await writeSeed(store, metalFleet(nodes));
@@ -116,7 +116,7 @@ async function startPlane(scope: Scope, nodes: number): Promise<Plane> {
   return { server, costs: { buildUs: [], perSecond: [], deletionUs: [] } };
 }
 
-async function runRound(scope: Scope, load: Loader, { server, costs }: Plane, round: number): Promise<void> {
+async function runRound(scope: BenchScope, load: Loader, { server, costs }: Plane, round: number): Promise<void> {
   const secrets = Array.from({ length: CLIENTS }, (_, nth) => seededSecret(clientTokenId(nth)));
   const job = {
     port: Number(new URL(server.url).port),
@@ -152,7 +152,7 @@ async function runRound(scope: Scope, load: Loader, { server, costs }: Plane, ro
   costs.deletionUs.push((deleted - built) / PER_ROUND);
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const planes: Plane[] = [];
   for (const nodes of SIZES) planes.push(await startPlane(scope, nodes));
   const load = startLoader(scope);
@@ -210,7 +210,7 @@ async function usedNodes(server: ServerProcess): Promise<number> {
   return reserved + deploying + active + cleaning + unavailable;
 }
 
-async function until(scope: Scope, what: string, isSo: () => Promise<boolean>): Promise<void> {
+async function until(scope: BenchScope, what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   while (!(await isSo())) {
     scope.check();

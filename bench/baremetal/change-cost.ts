@@ -4,7 +4,7 @@ import { startLoader, type Loader } from '../api/loader.ts';
 import type { LoadJob, NumberedRequests } from '../api/load-client.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { median } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { managerTokenId, seededSecret } from '../seeded-store.ts';
 import { threadsCpuUs, type ServerProcess } from '../server-process.ts';
 import { MANAGER_NAME, MANAGER_TOKENS } from './reservations/fleet.ts';
@@ -65,7 +65,7 @@ async function costOf(
   return ((await threadsCpuUs(server.pid)) - before) / PER_ROUND;
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const servers: MeasuredServer[] = [];
   for (const nodes of SIZES) {
     const server = await startReservationServer(scope, { nodes, clients: CLIENTS, use: 'half in use' });

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { below, noGoal, type Benchmark, type Figure, type Skipped } from '../benchmark.ts';
 import { privatePostgres } from '../postgres.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { clientTokenId, seededSecret, seedFolder, seedStore } from '../seeded-store.ts';
 import { cpuSeconds, peakRssBytes, startServer } from '../server-process.ts';
 import { nodeSpec } from './sample-nodes.ts';
@@ -28,7 +28,7 @@ export const enrolBenchmark: Benchmark = {
   run: measure,
 };
 
-async function measure(scope: Scope): Promise<readonly Figure[]> {
+async function measure(scope: BenchScope): Promise<readonly Figure[]> {
   const figures: Figure[] = [];
   for (const nodes of SIZES) {
     const { ms } = await enrolAnew(scope, nodes);
@@ -61,7 +61,7 @@ export const forwardedEnrolBenchmark: Benchmark = {
   run: measureForwarded,
 };
 
-async function measureForwarded(scope: Scope): Promise<readonly Figure[] | Skipped> {
+async function measureForwarded(scope: BenchScope): Promise<readonly Figure[] | Skipped> {
   const postgres = await privatePostgres(scope);
   if (postgres.kind === 'missing') return { skipped: postgres.reason };
   const store = await openPostgresStore({ connectionString: postgres.url });
@@ -88,7 +88,7 @@ interface Enrolled {
 }
 
 /** On a server without nodes. */
-async function enrolAnew(scope: Scope, nodes: number): Promise<Enrolled> {
+async function enrolAnew(scope: BenchScope, nodes: number): Promise<Enrolled> {
   scope.check();
   const data = await scope.tempDir();
   await seedFolder(data, { hosts: 0, clients: 1 });

@@ -10,7 +10,7 @@ import { MANAGERS } from '../../src/baremetal/managers/settings.ts';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import type { TextChange } from '../../src/journal/index.ts';
 import { atLeast, below, noGoal, type Benchmark, type Figure } from '../benchmark.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import {
   clientTokenId,
   clientTokens,
@@ -44,7 +44,7 @@ function* fleetInUse(): Generator<TextChange> {
   yield* seedNodes(NODES, 'all in use');
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const data = await scope.tempDir();
   const path = join(data, DATABASE_FILE);
   const store = await openSqliteStore({ path });
@@ -179,14 +179,14 @@ interface Program {
   readonly data: string;
 }
 
-async function startProgram(scope: Scope, { name, server, data }: Program) {
+async function startProgram(scope: BenchScope, { name, server, data }: Program) {
   const file = join(data, `token-${name}`);
   await writeFile(file, seededSecret(managerTokenId(name)), { mode: 0o600 });
   const args = ['manager', '--name', name, '--server', server.url, '--token-file', file, '--log-level', 'error'];
   return spawnNode(scope, [ENTRY, ...args]);
 }
 
-async function until(scope: Scope, what: string, isSo: () => Promise<boolean>): Promise<void> {
+async function until(scope: BenchScope, what: string, isSo: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   while (!(await isSo())) {
     scope.check();

@@ -3,7 +3,7 @@
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import type { BareStore, Commits } from './recorded.ts';
 
 const INSERT = `WITH
@@ -21,7 +21,7 @@ const DELETE =
   'DELETE FROM bare.resource r USING unnest($1::text[], $2::text[]) AS gone (kind, id) WHERE (r.kind, r.id) = (gone.kind, gone.id)';
 
 /** `schema` is where the journal has its rows: the bare store begins with the same ones. */
-export async function barePostgres(scope: Scope, connectionString: string, schema: string): Promise<BareStore> {
+export async function barePostgres(scope: BenchScope, connectionString: string, schema: string): Promise<BareStore> {
   const store = await openPostgresStore({ connectionString, schema: 'bare' }); // makes the tables
   await store.close();
   const client = new Client({ connectionString });

@@ -2,11 +2,11 @@
 // in the same transactions, each statement prepared and each text ready. It decides nothing, checks nothing, answers nobody.
 import { DatabaseSync } from 'node:sqlite';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import type { BareStore, Commits } from './recorded.ts';
 
 /** `path` is a copy of the file that the journal began with. */
-export function bareSqlite(scope: Scope, path: string): BareStore {
+export function bareSqlite(scope: BenchScope, path: string): BareStore {
   const database = new DatabaseSync(path);
   scope.onClose(() => database.close());
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000');

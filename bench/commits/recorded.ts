@@ -2,7 +2,7 @@
 import type { Journal, Position, Store, StoredCommit } from '../../src/journal/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { countingGroups, leadingJournal } from '../journal/load.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 
 /** The commits of one transaction. */
 export type Commits = readonly StoredCommit[];
@@ -14,7 +14,7 @@ export interface Recorded {
   takeWritten(): Promise<readonly Commits[]>;
 }
 
-export async function recordedJournal(scope: Scope, store: Store): Promise<Recorded> {
+export async function recordedJournal(scope: BenchScope, store: Store): Promise<Recorded> {
   const sizes: number[] = [];
   const journal = await leadingJournal(scope, countingGroups(store, sizes), PROGRAM.newRegistry());
   let position: Position = await store.snapshot(() => undefined);

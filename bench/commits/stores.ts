@@ -3,13 +3,13 @@ import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Store, TextChange } from '../../src/journal/index.ts';
 import { openPostgresStore, openSqliteStore } from '../../src/journal/runtime.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { writeSeed } from '../seeded-store.ts';
 import { recordedJournal, type Recorded } from './recorded.ts';
 
 /** A file with documents in it, and a copy of it. */
 export async function seededFiles(
-  scope: Scope,
+  scope: BenchScope,
   documents: Iterable<TextChange>,
 ): Promise<{ readonly ours: string; readonly bare: string }> {
   const folder = await scope.tempDir();
@@ -21,7 +21,7 @@ export async function seededFiles(
   return { ours, bare };
 }
 
-export async function onSqliteFile(scope: Scope, path: string): Promise<Recorded> {
+export async function onSqliteFile(scope: BenchScope, path: string): Promise<Recorded> {
   const store = await openSqliteStore({ path });
   scope.onClose(() => store.close());
   return recordedJournal(scope, store);
@@ -33,7 +33,7 @@ export interface SeededSchema {
   readonly documents: Iterable<TextChange>;
 }
 
-export async function onPostgresSchema(scope: Scope, { url, schema, documents }: SeededSchema): Promise<Store> {
+export async function onPostgresSchema(scope: BenchScope, { url, schema, documents }: SeededSchema): Promise<Store> {
   const store = await openPostgresStore({ connectionString: url, schema });
   scope.onClose(() => store.close());
   await writeSeed(store, documents);

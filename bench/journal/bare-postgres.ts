@@ -3,8 +3,8 @@
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
-import type { Scope } from '../scope.ts';
-import type { BareStore } from './compare.ts';
+import type { BenchScope } from '../scope.ts';
+import type { BareJournalStore } from './compare.ts';
 import { changedHosts, fill } from './load.ts';
 
 const INSERT = `WITH
@@ -17,7 +17,7 @@ const INSERT = `WITH
   SELECT * FROM unnest($7::text[], $8::text[], $1::bigint[], $9::text[])
   ON CONFLICT (kind, id) DO UPDATE SET revision = excluded.revision, body = excluded.body`;
 
-export async function barePostgres(scope: Scope, connectionString: string): Promise<BareStore> {
+export async function barePostgres(scope: BenchScope, connectionString: string): Promise<BareJournalStore> {
   const store = await openPostgresStore({ connectionString, schema: 'bare' }); // makes the tables
   await fill(store);
   await store.close();

@@ -3,11 +3,11 @@
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
-import type { Scope } from '../scope.ts';
-import type { BareStore } from './compare.ts';
+import type { BenchScope } from '../scope.ts';
+import type { BareJournalStore } from './compare.ts';
 import { changedHosts, fill } from './load.ts';
 
-export async function bareSqlite(scope: Scope, path: string): Promise<BareStore> {
+export async function bareSqlite(scope: BenchScope, path: string): Promise<BareJournalStore> {
   const store = await openSqliteStore({ path }); // makes the tables
   await fill(store);
   await store.close();

@@ -3,17 +3,17 @@
 import type { Store } from '../../src/journal/index.ts';
 import { atLeast, type Figure } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { countingGroups, fill, leadingJournal, runLoad } from './load.ts';
 
 /** Writes one transaction with so many commits. */
-export type BareStore = (commits: number) => Promise<void>;
+export type BareJournalStore = (commits: number) => Promise<void>;
 
-export interface Comparison {
+export interface JournalComparison {
   readonly name: string;
   readonly callers: number;
   readonly store: Store;
-  readonly bare: BareStore;
+  readonly bare: BareJournalStore;
   readonly bareName: string;
 }
 
@@ -23,7 +23,7 @@ const ROUND_MS = 1000;
 /** Both sides of every round, the one that warms up, and what it takes to set up and tear down. */
 export const SECONDS = Math.ceil(((ROUNDS + 1) * 2 * ROUND_MS) / 1000) + 2;
 
-export async function compare(scope: Scope, comparison: Comparison): Promise<Figure[]> {
+export async function compare(scope: BenchScope, comparison: JournalComparison): Promise<Figure[]> {
   const { name, callers, store, bare, bareName } = comparison;
   await fill(store);
   const sizes: number[] = [];
@@ -37,7 +37,7 @@ export async function compare(scope: Scope, comparison: Comparison): Promise<Fig
   return [{ name, value: ours, unit: 'commits/s', peer, ...atLeast(GOAL, ratio) }];
 }
 
-async function replay(bare: BareStore, sizes: readonly number[]): Promise<number> {
+async function replay(bare: BareJournalStore, sizes: readonly number[]): Promise<number> {
   const startedMs = performance.now();
   for (const commits of sizes) await bare(commits);
   const commits = sizes.reduce((sum, size) => sum + size, 0);

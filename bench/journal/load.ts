@@ -6,7 +6,7 @@ import { accept, Journal, refuse, type CommitGroup, type Store, type WriteAnswer
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { sitesModel } from '../../src/sites/index.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { sampleHost, sampleHostId } from '../sample-hosts.ts';
 
 /** Enough that callers never meet, few enough that they are soon loaded. */
@@ -17,7 +17,7 @@ const LOAD_AT_ONCE = 512;
 const hostsAndSites = (): Registry => new Registry([hostsModel, sitesModel]);
 
 /** A journal that decides and follows, as in a server. */
-export async function leadingJournal(scope: Scope, store: Store, registry = hostsAndSites()): Promise<Journal> {
+export async function leadingJournal(scope: BenchScope, store: Store, registry = hostsAndSites()): Promise<Journal> {
   const journal = new Journal({ store, registry, clock: realClock, ids: realIds() });
   await journal.open();
   const answer = await store.acquireLease(LEASE);
@@ -61,13 +61,13 @@ export function countingGroups(store: Store, sizes: number[]): Store {
   });
 }
 
-export interface Load {
+export interface JournalLoad {
   readonly callers: number;
   readonly forMs: number;
 }
 
 /** Commits per second. */
-export async function runLoad(journal: Journal, { callers, forMs }: Load): Promise<number> {
+export async function runLoad(journal: Journal, { callers, forMs }: JournalLoad): Promise<number> {
   const startedMs = performance.now();
   const untilMs = startedMs + forMs;
   const counts = await Promise.all(

@@ -1,7 +1,7 @@
 // `muster workers drain --wait` beside `kubectl drain` of a twin, in turns: both as commands, from their start to their end.
 import { atLeast, below, type Benchmark, type Figure, type Skipped } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { runProgram, startBenchPlane, startBenchServer, Twin } from './twins.ts';
 
 const PODS = 30;
@@ -29,7 +29,10 @@ export const drainBenchmarks: readonly Benchmark[] = CASES.map((one) => ({
   run: (scope) => measure(scope, one),
 }));
 
-async function measure(scope: Scope, { name, minAvailable, rounds }: DrainCase): Promise<readonly Figure[] | Skipped> {
+async function measure(
+  scope: BenchScope,
+  { name, minAvailable, rounds }: DrainCase,
+): Promise<readonly Figure[] | Skipped> {
   const plane = await startBenchPlane(scope);
   if ('skipped' in plane) return plane;
   const wanted = { pods: PODS, minAvailable };

@@ -11,7 +11,7 @@ import { readinessOf, type KubeNode } from '../../test/kubernetes/nodes.ts';
 import { WorkerHosts } from '../../test/kubernetes/worker-hosts.ts';
 import { below, type Benchmark, type Figure, type Skipped } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { startBenchPlane, startBenchServer, type BenchPlane, type BenchServer } from './twins.ts';
 
 const RATIO_MAX = 1.1;
@@ -44,7 +44,7 @@ export const joinBenchmarks: readonly Benchmark[] = CASES.map((one) => ({
   run: (scope) => measure(scope, one),
 }));
 
-async function measure(scope: Scope, { count, rounds }: JoinCase): Promise<readonly Figure[] | Skipped> {
+async function measure(scope: BenchScope, { count, rounds }: JoinCase): Promise<readonly Figure[] | Skipped> {
   const sshd = await ensureSshd();
   if (sshd.kind === 'missing') return { skipped: `sshd is missing: ${sshd.reason}` };
   const plane = await startBenchPlane(scope);
@@ -76,7 +76,7 @@ class JoinPlace {
     this.#hosts = hosts;
   }
 
-  static async start(scope: Scope, plane: BenchPlane): Promise<JoinPlace> {
+  static async start(scope: BenchScope, plane: BenchPlane): Promise<JoinPlace> {
     const hosts = await WorkerHosts.start((clean) => scope.onClose(clean));
     const server = await startBenchServer(scope, plane, { hosts: HOSTS });
     const { port, sshd, script } = hosts;

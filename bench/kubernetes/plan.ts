@@ -2,7 +2,7 @@
 import { planDrain, type NodeContents } from '../../src/kubernetes/runtime.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';
 import { median } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { threadCpuMs } from '../slices.ts';
 
 const NODES = 100;
@@ -21,7 +21,7 @@ export const planBenchmark: Benchmark = {
   run: measure,
 };
 
-async function measure(scope: Scope): Promise<readonly Figure[]> {
+async function measure(scope: BenchScope): Promise<readonly Figure[]> {
   const nodes = Array.from({ length: NODES }, (_, nth) => composeContents(nth));
   const planned = nodes.map((contents, nth) => planDrain(`node-${nth}`, contents, POLICY).pods.length);
   if (planned.some((count) => count !== PODS)) throw new Error('a plan has not all pods');

@@ -12,7 +12,7 @@ import { WatchedCluster } from '../../test/kubernetes/watched-cluster.ts';
 import { createBudget, createDeployment, createNamespace, untilReady } from '../../test/kubernetes/workloads.ts';
 import { untilNodeIs } from '../../test/kubernetes/nodes.ts';
 import type { Skipped } from '../benchmark.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { startServer } from '../server-process.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
@@ -26,7 +26,7 @@ export interface BenchPlane {
   readonly kubeconfig: string;
 }
 
-export async function startBenchPlane(scope: Scope): Promise<BenchPlane | Skipped> {
+export async function startBenchPlane(scope: BenchScope): Promise<BenchPlane | Skipped> {
   const found = await ensureKubernetes();
   if (found.kind === 'missing') return { skipped: `Kubernetes is missing: ${found.reason}` };
   const plane = await startPlane({ binDir: found.binDir });
@@ -46,7 +46,7 @@ export interface BenchServer {
 }
 
 export async function startBenchServer(
-  scope: Scope,
+  scope: BenchScope,
   { kubeconfigFile }: BenchPlane,
   { hosts }: { readonly hosts?: number } = {},
 ): Promise<BenchServer> {
@@ -101,7 +101,7 @@ export class Twin {
     this.#watched = parts.watched;
   }
 
-  static async start(scope: Scope, { client }: BenchPlane, wanted: Wanted): Promise<Twin> {
+  static async start(scope: BenchScope, { client }: BenchPlane, wanted: Wanted): Promise<Twin> {
     const nodes = await FakeNodes.start(client, 2);
     scope.onClose(() => nodes.remove());
     await Promise.all(nodes.names.map((name) => untilNodeIs(client, name, 'True')));

@@ -2,11 +2,11 @@
 // bare store then writes the rows of that round, cut into transactions exactly as the journal cut them.
 import { atLeast, below, type Figure } from '../benchmark.ts';
 import { runPaired } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { replay, type BareStore, type Recorded } from '../commits/recorded.ts';
 import { demandPlaced, runLoad } from './load.ts';
 
-export interface Comparison {
+export interface PlacementComparison {
   readonly name: string;
   readonly ours: Recorded;
   readonly bare: BareStore;
@@ -22,7 +22,10 @@ const ROUND_MS = 1000;
 /** Both sides of every round and the one that warms up. The bare store is the faster one. */
 export const SECONDS = Math.ceil(((ROUNDS + 1) * 2 * ROUND_MS) / 1000);
 
-export async function compareWithBare(scope: Scope, { name, ours, bare, bareName }: Comparison): Promise<Figure[]> {
+export async function compareWithBare(
+  scope: BenchScope,
+  { name, ours, bare, bareName }: PlacementComparison,
+): Promise<Figure[]> {
   const {
     ours: rate,
     peers,
@@ -40,7 +43,7 @@ export async function compareWithBare(scope: Scope, { name, ours, bare, bareName
 
 /** What one placement costs on each of two fleets, in turns. */
 export async function compareSizes(
-  scope: Scope,
+  scope: BenchScope,
   name: string,
   { large, small }: { readonly large: Recorded; readonly small: Recorded },
 ): Promise<Figure[]> {

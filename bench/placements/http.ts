@@ -8,7 +8,7 @@ import type { LoadJob } from '../api/load-client.ts';
 import { startLoader } from '../api/loader.ts';
 import { atLeast, type Benchmark, type Figure } from '../benchmark.ts';
 import { runPaired, median } from '../rounds.ts';
-import type { Scope } from '../scope.ts';
+import type { BenchScope } from '../scope.ts';
 import { clientTokenId, DATABASE_FILE, seededSecret, writeSeed } from '../seeded-store.ts';
 import { startNode, startServer, type ServerProcess } from '../server-process.ts';
 import { placementFleet, REQUEST } from './fleet.ts';
@@ -26,7 +26,7 @@ const PATH = '/api/v1/instances';
 const body = JSON.stringify(REQUEST);
 const secrets = Array.from({ length: CLIENTS }, (_, nth) => seededSecret(clientTokenId(nth)));
 
-async function seededFolder(scope: Scope): Promise<string> {
+async function seededFolder(scope: BenchScope): Promise<string> {
   const folder = await scope.tempDir();
   const store = await openSqliteStore({ path: join(folder, DATABASE_FILE) });
   await writeSeed(store, placementFleet(HOSTS, CLIENTS));
@@ -34,14 +34,14 @@ async function seededFolder(scope: Scope): Promise<string> {
   return folder;
 }
 
-async function inProcess(scope: Scope): Promise<Recorded> {
+async function inProcess(scope: BenchScope): Promise<Recorded> {
   const store = await openSqliteStore({ path: join(await seededFolder(scope), DATABASE_FILE) });
   scope.onClose(() => store.close());
   return recordedJournal(scope, store);
 }
 
 /** A server that answers to the request what Muster answered to one. */
-async function bareServer(scope: Scope, ours: ServerProcess): Promise<ServerProcess> {
+async function bareServer(scope: BenchScope, ours: ServerProcess): Promise<ServerProcess> {
   const headers = { authorization: `Bearer ${secrets[0]}`, 'content-type': 'application/json' };
   const answer = await fetch(`${ours.url}${PATH}`, { method: 'POST', headers, body });
   const file = join(await scope.tempDir(), 'answer.json');
@@ -50,7 +50,7 @@ async function bareServer(scope: Scope, ours: ServerProcess): Promise<ServerProc
   return startNode(scope, (port) => [program, `${port}`, file]);
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const ours = await startServer(scope, { data: await seededFolder(scope) });
   const bare = await bareServer(scope, ours);
   const local = await inProcess(scope);

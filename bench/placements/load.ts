@@ -11,13 +11,13 @@ import { realIds } from '../../src/main/ids.ts';
 import type { Commits } from '../commits/recorded.ts';
 import { REQUEST } from './fleet.ts';
 
-export interface Load {
+export interface PlacementLoad {
   readonly callers: number;
   readonly forMs: number;
 }
 
 /** Placements per second. */
-export async function runLoad(journal: Journal, { callers, forMs }: Load): Promise<number> {
+export async function runLoad(journal: Journal, { callers, forMs }: PlacementLoad): Promise<number> {
   const startedMs = performance.now();
   const untilMs = startedMs + forMs;
   const counts = await Promise.all(Array.from({ length: callers }, () => oneCaller(journal, untilMs)));

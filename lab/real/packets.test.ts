@@ -9,7 +9,7 @@ import { ovsSuite } from '../../test/ovs/suite.ts';
 import { run } from '../command.ts';
 import { LabFleet, USUAL } from '../scenarios/fleet.ts';
 import { reach } from '../traffic/ping.ts';
-import { runTrial, type Trial } from '../trial.ts';
+import { runTrial, type PacketTrial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 
 const NAT = 'nat:edge';
@@ -46,7 +46,7 @@ ovsSuite('packets', () => {
   });
 
   /** Nothing is lost; a machine that loses packets by itself is reported, and counted apart. */
-  async function losesNothing(context: TestContext, trial: Trial): Promise<void> {
+  async function losesNothing(context: TestContext, trial: PacketTrial): Promise<void> {
     const outcome = await runTrial(trial);
     if (outcome.kind === 'machine-too-busy') context.skip('machine-too-busy');
     expect(outcome.kind === 'failed' ? outcome.problems : []).toEqual([]);

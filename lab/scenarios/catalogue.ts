@@ -5,12 +5,12 @@ import { lossOfHost, lossOfSwitch } from './loss.ts';
 import { manyFlows } from './many-flows.ts';
 import { nothingHappens } from './nothing-happens.ts';
 import { scaleIn } from './scale-in.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 import { sickRouter } from './sick-router.ts';
 import { targetDies } from './target-dies.ts';
 import { withoutServer } from './without-server.ts';
 
-export const SCENARIOS: readonly Scenario[] = [
+export const SCENARIOS: readonly LabScenario[] = [
   nothingHappens,
   handover,
   handoverRepeated,

@@ -1,8 +1,8 @@
 // A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and nobody's address
 // and port outside becomes another.
-import { runTrial, type Outcome } from '../trial.ts';
+import { runTrial, type TrialOutcome } from '../trial.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario, ScenarioRun } from './scenario.ts';
+import type { LabScenario, ScenarioRun } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
@@ -20,7 +20,7 @@ interface HandoverOptions {
 async function runHandover(
   { say, signal }: ScenarioRun,
   { sourcePort, newcomer, late, times = 1 }: HandoverOptions = {},
-): Promise<Outcome> {
+): Promise<TrialOutcome> {
   const fleet = await LabFleet.start(HOSTS, say, signal);
   try {
     const from = await fleet.designated(SERVICE);
@@ -50,24 +50,27 @@ async function joinNewcomer(fleet: LabFleet): Promise<number> {
 }
 
 /** Packets do not show what is left behind: the switches do. */
-async function checkSwitches(fleet: LabFleet, outcome: Extract<Outcome, { kind: 'passed' }>): Promise<Outcome> {
+async function checkSwitches(
+  fleet: LabFleet,
+  outcome: Extract<TrialOutcome, { kind: 'passed' }>,
+): Promise<TrialOutcome> {
   const problems = await fleet.waitForConvergence();
   return problems.length === 0 ? outcome : { kind: 'failed', verdict: outcome.verdict, problems };
 }
 
-export const handover: Scenario = {
+export const handover: LabScenario = {
   name: 'handover',
   about: 'the translation of a router is handed from one host to another by plan',
   run: (how) => runHandover(how),
 };
 
-export const handoverOnePort: Scenario = {
+export const handoverOnePort: LabScenario = {
   name: 'handover-one-source-port',
   about: 'the same, with all instances sending from one port: all but one are seen from another port outside',
   run: (how) => runHandover(how, { sourcePort: 5000 }),
 };
 
-export const handoverWithLateHost: Scenario = {
+export const handoverWithLateHost: LabScenario = {
   name: 'handover-with-a-late-host',
   about: 'the same from one port, and one host goes on sending to the old one for a second and a half',
   run: (how) => runHandover(how, { sourcePort: 5000, late: true }),
@@ -75,13 +78,13 @@ export const handoverWithLateHost: Scenario = {
 
 const TIMES = 10;
 
-export const handoverRepeated: Scenario = {
+export const handoverRepeated: LabScenario = {
   name: 'handover-repeated',
   about: `the same, ${TIMES} times in one load, from host to host`,
   run: (how) => runHandover(how, { times: TIMES }),
 };
 
-export const handoverToNewcomer: Scenario = {
+export const handoverToNewcomer: LabScenario = {
   name: 'handover-to-a-newcomer',
   about: 'the same, to a host that joined a moment ago and knows no neighbour in the underlay yet',
   run: (how) => runHandover(how, { newcomer: true }),

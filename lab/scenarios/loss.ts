@@ -5,12 +5,12 @@ import { checkOvnRequirements } from '../requirements.ts';
 import { runLoad } from '../traffic/load.ts';
 import type { TrafficResults } from '../traffic/results.ts';
 import { LOAD_MS, usualFlows } from '../traffic/usual-load.ts';
-import { runTrial, type Outcome, type Trial } from '../trial.ts';
+import { runTrial, type TrialOutcome, type PacketTrial } from '../trial.ts';
 import { Underlay } from '../underlay/underlay.ts';
 import { LabFleet, USUAL } from './fleet.ts';
 import { BfdMonitor } from './bfd-monitor.ts';
 import { Ovn } from './ovn.ts';
-import type { Scenario, ScenarioRun } from './scenario.ts';
+import type { LabScenario, ScenarioRun } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
@@ -56,7 +56,7 @@ async function lose(fleet: LabFleet, what: What): Promise<Loss> {
 /** Something that can be lost again and again. */
 interface Losable {
   /** The load from those who stay. */
-  readonly load: () => Promise<Trial['load']>;
+  readonly load: () => Promise<PacketTrial['load']>;
   readonly lose: () => Promise<void>;
   /** Resolves when all is as it was before the loss. */
   readonly mend: () => Promise<void>;
@@ -65,8 +65,8 @@ interface Losable {
 /** Whatever it lost: the figures are what is requested. */
 const ANYTHING = (): readonly string[] => [];
 
-type Lost = Exclude<Outcome, { readonly kind: 'machine-too-busy' }>;
-type TooBusy = Extract<Outcome, { readonly kind: 'machine-too-busy' }>;
+type Lost = Exclude<TrialOutcome, { readonly kind: 'machine-too-busy' }>;
+type TooBusy = Extract<TrialOutcome, { readonly kind: 'machine-too-busy' }>;
 
 async function losses(it: Losable): Promise<readonly Lost[] | TooBusy> {
   const outcomes: Lost[] = [];
@@ -157,7 +157,7 @@ function describeGaps(lost: readonly Lost[]): string {
   return `${medianGapMs(lost)} ms (${gapsMs(lost).join(', ')})`;
 }
 
-async function runLoss(what: What, how: ScenarioRun): Promise<Outcome> {
+async function runLoss(what: What, how: ScenarioRun): Promise<TrialOutcome> {
   const theirs = await lossesAtOvn(what, how);
   if (theirs !== undefined && 'kind' in theirs) return theirs;
   const { outcomes: own, noted } = await lossesAtMuster(what, how);
@@ -178,14 +178,14 @@ async function runLoss(what: What, how: ScenarioRun): Promise<Outcome> {
   return problems.length === 0 ? { kind: 'passed', verdict, figures } : { kind: 'failed', verdict, problems, figures };
 }
 
-export const lossOfSwitch: Scenario = {
+export const lossOfSwitch: LabScenario = {
   name: 'loss-of-the-designated-host',
   about:
     'the switch of the host that translates is killed: how long nothing leaves, beside OVN, and until the standby has it',
   run: (how) => runLoss('switch', how),
 };
 
-export const lossOfHost: Scenario = {
+export const lossOfHost: LabScenario = {
   name: 'loss-of-the-whole-designated-host',
   about: 'the same, with its agent killed too',
   run: (how) => runLoss('host', how),

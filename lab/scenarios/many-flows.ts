@@ -6,7 +6,7 @@ import { realClock } from '../../src/main/clock.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { LabFleet } from './fleet.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 
 const HOSTS = 3;
 const FLOWS = 100_000;
@@ -41,7 +41,7 @@ async function put({ names: { folder } }: LabHost): Promise<number> {
   }
 }
 
-export const manyFlows: Scenario = {
+export const manyFlows: LabScenario = {
   name: 'a-hundred-thousand-flows',
   about: `${FLOWS} flows come onto the switch of the designated host in one bundle`,
   async run({ say, signal }) {

@@ -9,7 +9,7 @@ import { ECHO_PER_SECOND, LOAD_MS, PUSH_PER_SECOND, usualFlows, type UsualLoad }
 import { runTrial } from '../trial.ts';
 import { OUTSIDE } from '../underlay/names.ts';
 import { Underlay } from '../underlay/underlay.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 
 const HOSTS = 3;
 const PORT = 7000;
@@ -22,7 +22,7 @@ const USUAL: UsualLoad = {
   beginning: true,
 };
 
-export const nothingHappens: Scenario = {
+export const nothingHappens: LabScenario = {
   name: 'nothing-happens',
   about: 'flows written by hand, three hosts, the usual load: shows that the lab itself loses nothing',
   async run({ say, signal }) {

@@ -5,7 +5,7 @@ import { runConcurrently } from '../run-concurrently.ts';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 
 const HOSTS = 50;
 const SENDERS = 3;
@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 const READERS = 4;
 const LIGHT = { ...USUAL, echoPerSecond: 60, pushPerSecond: 20, tcp: false, beginning: false };
 
-export const oneOfFifty: Scenario = {
+export const oneOfFifty: LabScenario = {
   name: 'one-of-fifty-leaves',
   about: `one of ${HOSTS} hosts is emptied and removed; how soon the others have nothing of it`,
   async run({ say, signal }) {

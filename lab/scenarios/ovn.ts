@@ -3,7 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { run, type Command } from '../command.ts';
+import { run, type ProgramCommand } from '../command.ts';
 import { plug, type LabInstance, type LabInstanceSpec } from '../lab-instance.ts';
 import { Endpoint } from '../traffic/endpoint.ts';
 import { reach } from '../traffic/ping.ts';
@@ -174,15 +174,15 @@ export class Ovn {
     }
   }
 
-  #nbctl(...args: Command): Promise<string> {
+  #nbctl(...args: ProgramCommand): Promise<string> {
     return run(['ovn-nbctl', '--no-syslog', '--timeout=50', `--db=unix:${this.#file('nb.sock')}`, ...args]);
   }
 
-  #sbctl(...args: Command): Promise<string> {
+  #sbctl(...args: ProgramCommand): Promise<string> {
     return run(['ovn-sbctl', '--no-syslog', '--timeout=50', `--db=unix:${this.#file('sb.sock')}`, ...args]);
   }
 
-  async #daemon(namespace: string, name: string, command: Command): Promise<void> {
+  async #daemon(namespace: string, name: string, command: ProgramCommand): Promise<void> {
     const files = [`--pidfile=${this.#file(`${name}.pid`)}`, `--log-file=${this.#file(`${name}.log`)}`];
     const where = ['env', ...['OVN_RUNDIR', 'OVN_LOGDIR', 'OVS_RUNDIR'].map((one) => `${one}=${this.#folder}`)];
     await run(inNamespace(namespace, ...NICE, ...where, ...command, ...files, ...DAEMON));

@@ -1,12 +1,12 @@
 // The designated host leaves by plan, under load from instances on the hosts that stay.
 import { runTrial } from '../trial.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
 
-export const scaleIn: Scenario = {
+export const scaleIn: LabScenario = {
   name: 'scale-in-of-the-designated-host',
   about: 'the host that translates is emptied, handed over and removed; the instances of the others go on',
   async run({ say, signal }) {

@@ -1,9 +1,15 @@
 // Each thing that may go wrong beside a sick router is found, and nothing else is.
 import { expect, test } from 'vitest';
-import { figuresOf, assessSickRun, assessSickTimes, type Departure, type SickRun } from './sick-router-assessment.ts';
+import {
+  figuresOf,
+  assessSickRun,
+  assessSickTimes,
+  type RouterDeparture,
+  type SickRun,
+} from './sick-router-assessment.ts';
 
 const REASON = 'next hop 203.0.113.1 does not answer';
-const without: Departure = {
+const without: RouterDeparture = {
   services: ['nat:r2', 'nat:r3'],
   instances: ['vm1'],
   stayed: [],
@@ -11,7 +17,11 @@ const without: Departure = {
   handoverMs: 1000,
   emptiedMs: 2000,
 };
-const beside: Departure = { ...without, services: [...without.services, 'subnet-route:sick-v4'], handoverMs: 1100 };
+const beside: RouterDeparture = {
+  ...without,
+  services: [...without.services, 'subnet-route:sick-v4'],
+  handoverMs: 1100,
+};
 const GOOD: SickRun = {
   leaving: 'h1',
   reason: REASON,

@@ -2,7 +2,7 @@
 // the instances left as before, whether every answer says why the sick one does not, and whether the host came back with it.
 
 /** One `scale-in start`, watched until everything that can leave has left, or the wait has timed out. */
-export interface Departure {
+export interface RouterDeparture {
   /** What was there and had to leave: services by id, instances by name. */
   readonly services: readonly string[];
   readonly instances: readonly string[];
@@ -31,8 +31,8 @@ export interface Recovery {
 export interface SickRun {
   readonly leaving: string;
   readonly reason: string;
-  readonly without: Departure;
-  readonly beside: Departure;
+  readonly without: RouterDeparture;
+  readonly beside: RouterDeparture;
   readonly reportedReasons: ReportedReasons;
   readonly recovery: Recovery;
 }
@@ -51,7 +51,7 @@ export function assessSickRun({ leaving, reason, without, beside, reportedReason
   ];
 }
 
-function stayedIn({ stayed }: Departure, when: string): string[] {
+function stayedIn({ stayed }: RouterDeparture, when: string): string[] {
   return stayed.map((one) => `${one} did not leave ${when}`);
 }
 
@@ -78,7 +78,7 @@ export function assessSickTimes({ without, beside, recovery: { durationMs } }: S
 }
 
 /** What left without the sick router has to leave beside it, or the two cannot be compared; and nothing that leaves shows nothing. */
-function missingIn(without: Departure, beside: Departure): string[] {
+function missingIn(without: RouterDeparture, beside: RouterDeparture): string[] {
   const kinds = ['services', 'instances'] as const;
   return kinds.flatMap((kind) => {
     if (without[kind].length === 0) return [`no ${kind} had to leave`];
@@ -88,7 +88,7 @@ function missingIn(without: Departure, beside: Departure): string[] {
 }
 
 export function figuresOf({ without, beside, recovery }: SickRun): string[] {
-  const both = (of: (one: Departure) => number): string => {
+  const both = (of: (one: RouterDeparture) => number): string => {
     const [before, after] = [of(without), of(beside)];
     return `${Math.round(after)} ms (without the sick router ${Math.round(before)} ms, ratio ${(after / before).toFixed(2)})`;
   };

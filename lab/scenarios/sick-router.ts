@@ -2,14 +2,14 @@
 // healthy ones and all instances leave as they do without it; every answer says why it does not; and the host comes back at once.
 import { setTimeout } from 'node:timers/promises';
 import { mayBeHeldUp } from '../oracle.ts';
-import { runTrial, type Outcome } from '../trial.ts';
+import { runTrial, type TrialOutcome } from '../trial.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 import {
   figuresOf,
   assessSickRun,
   assessSickTimes,
-  type Departure,
+  type RouterDeparture,
   type Recovery,
   type SickRun,
   type ReportedReasons,
@@ -84,7 +84,7 @@ class SickFleet {
     );
   }
 
-  async depart(): Promise<Departure> {
+  async depart(): Promise<RouterDeparture> {
     const services = (await this.#services()).filter((one) => isHealthy(one) && one.designated?.host === LEAVING);
     const ids = services.map(({ id }) => id);
     const startedMs = performance.now();
@@ -209,7 +209,7 @@ async function leaveTwice(sick: SickFleet): Promise<SickRun> {
 }
 
 /** In a fleet that is new, under load from the instances that stay. */
-export async function leaveBesideSickRouter(fleet: LabFleet): Promise<Outcome> {
+export async function leaveBesideSickRouter(fleet: LabFleet): Promise<TrialOutcome> {
   const sick = new SickFleet(fleet);
   await sick.build();
   let ran: SickRun | undefined;
@@ -222,7 +222,7 @@ export async function leaveBesideSickRouter(fleet: LabFleet): Promise<Outcome> {
 }
 
 /** What is neither about packets nor about time holds on a busy machine as well. */
-async function toOutcome(fleet: LabFleet, outcome: Outcome, ran: SickRun): Promise<Outcome> {
+async function toOutcome(fleet: LabFleet, outcome: TrialOutcome, ran: SickRun): Promise<TrialOutcome> {
   const figures = figuresOf(ran);
   const times = outcome.kind === 'machine-too-busy' ? [] : assessSickTimes(ran);
   const found = [...assessSickRun(ran), ...times, ...(await fleet.waitForConvergence())];
@@ -236,7 +236,7 @@ async function toOutcome(fleet: LabFleet, outcome: Outcome, ran: SickRun): Promi
   return { kind: 'failed', verdict, figures, problems };
 }
 
-export const sickRouter: Scenario = {
+export const sickRouter: LabScenario = {
   name: 'a-sick-router-beside-healthy-ones',
   about:
     'a host leaves with three routers, and with one more whose next hop outside does not answer; then it is recovered',

@@ -1,10 +1,10 @@
 // The outcomes of scenarios that were run several times, as the table of the documents.
-import type { Verdict } from '../oracle.ts';
-import type { Outcome } from '../trial.ts';
+import type { LoadVerdict } from '../oracle.ts';
+import type { TrialOutcome } from '../trial.ts';
 
 export interface ScenarioRuns {
   readonly name: string;
-  readonly outcomes: readonly Outcome[];
+  readonly outcomes: readonly TrialOutcome[];
 }
 
 const HEAD = [
@@ -26,7 +26,7 @@ export function tableOf(ran: readonly ScenarioRuns[]): string {
 
 function rowOf({ name, outcomes }: ScenarioRuns): string[] {
   const verdicts = outcomes.flatMap((outcome) => (outcome.kind === 'machine-too-busy' ? [] : [outcome.verdict]));
-  const of = (kind: Outcome['kind']): string => String(outcomes.filter((outcome) => outcome.kind === kind).length);
+  const of = (kind: TrialOutcome['kind']): string => String(outcomes.filter((outcome) => outcome.kind === kind).length);
   return [
     name,
     String(outcomes.length),
@@ -41,7 +41,7 @@ function rowOf({ name, outcomes }: ScenarioRuns): string[] {
 }
 
 /** `0`, or `188-485`, or nothing when no run counts. */
-function rangeOf(verdicts: readonly Verdict[], of: (verdict: Verdict) => number): string {
+function rangeOf(verdicts: readonly LoadVerdict[], of: (verdict: LoadVerdict) => number): string {
   if (verdicts.length === 0) return '';
   const values = verdicts.map((verdict) => Math.round(of(verdict)));
   const [least, most] = [Math.min(...values), Math.max(...values)];

@@ -1,10 +1,10 @@
 // The host that a translation was switched to dies before the old one has cleared what it has: connections go on at the old host, also those
 // of instances that only receive, from the same address and port outside.
-import { runTrial, type Outcome } from '../trial.ts';
+import { runTrial, type TrialOutcome } from '../trial.ts';
 import { BfdMonitor } from './bfd-monitor.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario, ScenarioRun } from './scenario.ts';
-import { assessTargetLoss, type Ends, type Loss } from './target-loss-assessment.ts';
+import type { LabScenario, ScenarioRun } from './scenario.ts';
+import { assessTargetLoss, type Ends, type TargetLoss } from './target-loss-assessment.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
@@ -35,7 +35,7 @@ async function beginHandover(fleet: LabFleet, { from, to }: Ends, why: Why): Pro
 }
 
 /** Hands the service over, and kills its new host with its agent in this phase. */
-async function loseTarget(fleet: LabFleet, { from, to }: Ends, { phase, why }: Trouble): Promise<Loss> {
+async function loseTarget(fleet: LabFleet, { from, to }: Ends, { phase, why }: Trouble): Promise<TargetLoss> {
   const others = fleet.underlay.hosts.filter(({ names }) => names.number !== to);
   const monitor = await BfdMonitor.start(others, `h${to}`);
   try {
@@ -93,10 +93,10 @@ async function endsOf(fleet: LabFleet): Promise<Ends> {
   return { from, to: (from % HOSTS) + 1 };
 }
 
-async function runLoss(fleet: LabFleet, ends: Ends, trouble: Trouble): Promise<Outcome> {
+async function runLoss(fleet: LabFleet, ends: Ends, trouble: Trouble): Promise<TrialOutcome> {
   const staying = fleet.instances.filter(({ host }) => host !== ends.to);
   await fleet.untilBfdUp();
-  let loss: Loss | undefined;
+  let loss: TargetLoss | undefined;
   const outcome = await runTrial({
     load: await fleet.load(LOAD, staying, []),
     event: async () => void (loss = await loseTarget(fleet, ends, trouble)),
@@ -124,7 +124,7 @@ async function mend(fleet: LabFleet, { from, to: host }: Ends): Promise<void> {
   await fleet.muster.client.patch(`/hosts/h${host}`, { baseWeight: 0 });
 }
 
-export async function loseTargetAfterSwitch(fleet: LabFleet): Promise<Outcome> {
+export async function loseTargetAfterSwitch(fleet: LabFleet): Promise<TrialOutcome> {
   await fleet.setElection({ handoverDrainMs: DRAIN_MS });
   const ends = await endsOf(fleet);
   const first = await runLoss(fleet, ends, { phase: 'draining', why: 'host-leaving' });
@@ -134,7 +134,7 @@ export async function loseTargetAfterSwitch(fleet: LabFleet): Promise<Outcome> {
   return { ...second, figures: [...(first.figures ?? []), ...(second.figures ?? [])] };
 }
 
-export const targetDies: Scenario = {
+export const targetDies: LabScenario = {
   name: 'target-dies-after-the-switch',
   about: 'the host that a translation was just switched to is killed: the old one goes on with the connections',
   async run({ say, signal }: ScenarioRun) {

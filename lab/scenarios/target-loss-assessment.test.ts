@@ -1,12 +1,12 @@
 // Each thing that a lost target may cost beyond its own packets is found, and nothing else is.
 import { expect, test } from 'vitest';
-import type { Verdict } from '../oracle.ts';
-import { assessTargetLoss, type Loss } from './target-loss-assessment.ts';
+import type { LoadVerdict } from '../oracle.ts';
+import { assessTargetLoss, type TargetLoss } from './target-loss-assessment.ts';
 
 const ENDS = { from: 1, to: 2 };
 /** With a limit of a second. */
-const LOSS: Loss = { noticedMs: 300, designated: 1 };
-const GOOD: Verdict = {
+const LOSS: TargetLoss = { noticedMs: 300, designated: 1 };
+const GOOD: LoadVerdict = {
   good: false,
   problems: ['300 of 9000 echo packets lost on the way there'],
   echo: { sent: 9000, forwardLost: 300, returnLost: 20 },
@@ -25,7 +25,7 @@ test('packets-that-were-under-way-may-be-lost', () => {
 
 const { longestGapMs } = GOOD;
 
-test.each<[string, Partial<Verdict>, Partial<Loss>, string]>([
+test.each<[string, Partial<LoadVerdict>, Partial<TargetLoss>, string]>([
   ['another-host-has-it', {}, { designated: 3 }, 'h3 is designated, and the old host h1 has the connections'],
   [
     'push-late',

@@ -1,6 +1,6 @@
 // What the loss of a host says to which a translation was just switched: the old one has the connections still and goes on with them, soon, and
 // from the same address and port outside.
-import type { Verdict } from '../oracle.ts';
+import type { LoadVerdict } from '../oracle.ts';
 import { ECHO_PER_SECOND, PUSH_PER_SECOND } from '../traffic/usual-load.ts';
 
 /** From the moment that all others miss it until nothing is late any more: the designation, and the views of those that stay. */
@@ -11,7 +11,7 @@ export interface Ends {
   readonly to: number;
 }
 
-export interface Loss {
+export interface TargetLoss {
   /** After the kill. */
   readonly noticedMs: number;
   /** The host that had the translation next. */
@@ -19,7 +19,7 @@ export interface Loss {
 }
 
 /** Packets that were under way are lost; no connection is, and none of them becomes another one outside. */
-export function assessTargetLoss(verdict: Verdict, { from }: Ends, loss: Loss | undefined): string[] {
+export function assessTargetLoss(verdict: LoadVerdict, { from }: Ends, loss: TargetLoss | undefined): string[] {
   if (loss === undefined) return ['the new host was not lost'];
   const { designated, noticedMs } = loss;
   const limitMs = noticedMs + RESTORED_WITHIN_MS;
@@ -33,7 +33,7 @@ export function assessTargetLoss(verdict: Verdict, { from }: Ends, loss: Loss | 
 }
 
 /** What never comes again has no gap: it shows in how much was lost. */
-function lateIn({ echo, push, longestGapMs }: Verdict, limitMs: number): string[] {
+function lateIn({ echo, push, longestGapMs }: LoadVerdict, limitMs: number): string[] {
   const flows = [
     {
       what: 'what is sent',

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import { runTrial } from '../trial.ts';
 import type { LabHost } from '../underlay/host.ts';
 import { LabFleet, USUAL } from './fleet.ts';
-import type { Scenario } from './scenario.ts';
+import type { LabScenario } from './scenario.ts';
 
 const HOSTS = 3;
 const SERVICE = 'nat:edge';
@@ -12,7 +12,7 @@ const AWAY_MS = 60_000;
 /** In so long a time, a port that a flow has done with is given to another one. */
 const LOAD = { ...USUAL, beginning: false };
 
-export const withoutServer: Scenario = {
+export const withoutServer: LabScenario = {
   name: 'a-minute-without-a-server',
   about: 'the server is away for a minute: nothing is lost, and nothing on any switch is written anew',
   async run({ say, signal }) {

@@ -9,7 +9,7 @@ import type { Daemon, LabHost } from '../underlay/host.ts';
 import { EXTERNAL_INTERFACE, type HostNames } from '../underlay/names.ts';
 import type { Underlay } from '../underlay/underlay.ts';
 import { LabClient } from './client.ts';
-import { Program } from './program.ts';
+import { LabProgram } from './program.ts';
 
 const ENTRY = resolve(import.meta.dirname, '../../bin/muster.js');
 const LOOK_MS = 50;
@@ -27,7 +27,7 @@ export interface MusterOptions {
 }
 
 /** What can be killed and started: the server, or one of these of a host. */
-export type Part = 'server' | { readonly host: number; readonly part: 'agent' | Daemon };
+export type LabPart = 'server' | { readonly host: number; readonly part: 'agent' | Daemon };
 
 interface HostRepresentation {
   readonly state: string;
@@ -39,8 +39,8 @@ export class Muster {
   readonly data: string;
   readonly #underlay: Underlay;
   readonly #options: MusterOptions;
-  readonly #server: Program;
-  readonly #agents = new Map<number, Program>();
+  readonly #server: LabProgram;
+  readonly #agents = new Map<number, LabProgram>();
   #client: LabClient | undefined;
 
   private constructor(underlay: Underlay, port: number, options: MusterOptions) {
@@ -50,7 +50,7 @@ export class Muster {
     this.url = `http://127.0.0.1:${port}`;
     this.data = join(folder, 'data');
     const listen = ['--data', this.data, '--listen', `127.0.0.1:${port}`, '--log-level', 'warn'];
-    this.#server = new Program({
+    this.#server = new LabProgram({
       name: 'server',
       command: musterCommand('serve', ...listen),
       log: join(folder, 'server.log'),
@@ -102,7 +102,7 @@ export class Muster {
     return run([...musterCommand(), '--server', this.url, '--data', this.data, ...args]);
   }
 
-  async kill(part: Part, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+  async kill(part: LabPart, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     if (part !== 'server' && part.part !== 'agent') await this.#underlay.host(part.host).kill(part.part, signal);
     else await this.#program(part).kill(signal);
   }
@@ -119,7 +119,7 @@ export class Muster {
   }
 
   /** Starts what was killed; the server and the daemons of a switch answer when this resolves. */
-  async start(part: Part): Promise<void> {
+  async start(part: LabPart): Promise<void> {
     if (part !== 'server' && part.part !== 'agent') {
       await this.#underlay.host(part.host).start(part.part);
       return;
@@ -132,7 +132,7 @@ export class Muster {
     await Promise.all([...this.#agents.values(), this.#server].map((program) => program.kill()));
   }
 
-  #program(part: Part): Program {
+  #program(part: LabPart): LabProgram {
     const program = part === 'server' ? this.#server : this.#agents.get(part.host);
     if (program === undefined) throw new Error('that host has no agent');
     return program;
@@ -146,7 +146,7 @@ export class Muster {
     await writeFile(tokenFile, secret, { mode: 0o600 });
     const machine = this.#options.simulate === true ? ['--simulate'] : machineOptions(names);
     const args = ['--server', this.url, '--state', state, '--join-token-file', tokenFile, ...machine];
-    const agent = new Program({
+    const agent = new LabProgram({
       name: `agent ${names.number}`,
       command: musterCommand('agent', ...args),
       log: join(names.folder, 'agent.log'),
@@ -167,7 +167,7 @@ export class Muster {
     });
   }
 
-  async #until(complaint: string, program: Program | undefined, holds: () => Promise<boolean>): Promise<void> {
+  async #until(complaint: string, program: LabProgram | undefined, holds: () => Promise<boolean>): Promise<void> {
     const deadlineMs = performance.now() + READY_PATIENCE_MS;
     while (!(await holds())) {
       this.#options.signal?.throwIfAborted();

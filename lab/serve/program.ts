@@ -7,18 +7,18 @@ import { endChild } from '../../test/end-child.ts';
 
 const SAID_MAX = 2000;
 
-export interface ProgramOptions {
+export interface LabProgramOptions {
   readonly name: string;
   readonly command: readonly string[];
   readonly log: string;
 }
 
-export class Program {
+export class LabProgram {
   readonly name: string;
-  readonly #options: ProgramOptions;
+  readonly #options: LabProgramOptions;
   #child: ChildProcess | undefined;
 
-  constructor(options: ProgramOptions) {
+  constructor(options: LabProgramOptions) {
     this.name = options.name;
     this.#options = options;
   }

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { endChild } from '../../test/end-child.ts';
 import { startInNamespace } from './start-in-namespace.ts';
-import type { Answer, Call, ClientFlow, ClientResult, ServedFlow, Task } from './messages.ts';
+import type { TrafficAnswer, TrafficCall, ClientFlow, ClientResult, ServedFlow, TrafficTask } from './messages.ts';
 
 const PROGRAM = join(import.meta.dirname, 'program.ts');
 
@@ -26,7 +26,7 @@ export class Endpoint {
     this.#child.stderr?.on('data', (bytes: Buffer) => {
       this.#said += bytes.toString('utf8');
     });
-    this.#child.on('message', (answer: Answer) => this.#take(answer));
+    this.#child.on('message', (answer: TrafficAnswer) => this.#take(answer));
     this.#child.on('error', (error) => this.#failAll(error));
     this.#child.on('exit', () => this.#failAll(new Error(`the traffic program in ${namespace} ended: ${this.#said}`)));
   }
@@ -59,9 +59,9 @@ export class Endpoint {
     await endChild(this.#child, 'SIGKILL');
   }
 
-  #call(task: Task): Promise<unknown> {
+  #call(task: TrafficTask): Promise<unknown> {
     this.#calls += 1;
-    const call: Call = { call: this.#calls, task };
+    const call: TrafficCall = { call: this.#calls, task };
     return new Promise((done, failed) => {
       this.#waiting.set(call.call, { done, failed });
       this.#child.send(call, (error) => {
@@ -70,7 +70,7 @@ export class Endpoint {
     });
   }
 
-  #take(answer: Answer): void {
+  #take(answer: TrafficAnswer): void {
     const waiting = this.#waiting.get(answer.call);
     this.#waiting.delete(answer.call);
     if ('failed' in answer) waiting?.failed(new Error(`${this.namespace}: ${answer.failed}`));

@@ -11,7 +11,7 @@ export interface Source {
   readonly flows: readonly ClientFlow[];
 }
 
-export interface Load {
+export interface TrafficLoad {
   readonly server: Endpoint;
   readonly sources: readonly Source[];
   readonly pings?: readonly PingFlow[];
@@ -22,7 +22,10 @@ export interface Load {
   readonly tailMs: number;
 }
 
-export async function runLoad(load: Load, event: () => Promise<void> = async () => undefined): Promise<TrafficResults> {
+export async function runLoad(
+  load: TrafficLoad,
+  event: () => Promise<void> = async () => undefined,
+): Promise<TrafficResults> {
   const { server, sources } = load;
   await server.takeServed(); // forgets what was before
   await Promise.all(sources.map(({ endpoint, flows }) => endpoint.prepare(flows)));
@@ -45,7 +48,7 @@ export async function runLoad(load: Load, event: () => Promise<void> = async () 
   return results;
 }
 
-async function runDuringLoad(load: Load, event: () => Promise<void>): Promise<void> {
+async function runDuringLoad(load: TrafficLoad, event: () => Promise<void>): Promise<void> {
   const enough = setTimeout(load.durationMs);
   await setTimeout(load.eventAfterMs);
   await event();

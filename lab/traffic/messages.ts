@@ -42,7 +42,7 @@ export interface BeginningFlows extends FlowTarget {
 
 export type ClientFlow = EchoFlow | PushFlow | TcpFlow | BeginningFlows;
 
-export type Task =
+export type TrafficTask =
   /** Answers on this port, by UDP and TCP. */
   | { readonly kind: 'serve'; readonly port: number }
   /** Ends pushing: what is on its way may still arrive before anybody counts. */
@@ -82,10 +82,10 @@ export interface ClientResult extends ArrivalStats {
   readonly failure?: string;
 }
 
-export interface Call {
+export interface TrafficCall {
   readonly call: number;
-  readonly task: Task;
+  readonly task: TrafficTask;
 }
 
-export type Answer =
+export type TrafficAnswer =
   { readonly call: number; readonly result: unknown } | { readonly call: number; readonly failed: string };

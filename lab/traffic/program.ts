@@ -1,7 +1,7 @@
 // The traffic program: runs in a namespace, carries out the lab's commands, and ends with it. One for all traffic of a namespace, as
 // processes are dear on a small machine.
 import { setTimeout } from 'node:timers/promises';
-import type { Answer, Call, ClientFlow, Task } from './messages.ts';
+import type { TrafficAnswer, TrafficCall, ClientFlow, TrafficTask } from './messages.ts';
 import { TcpConnection } from './tcp-client.ts';
 import { TcpServer } from './tcp-server.ts';
 import { BeginningUdpFlows, UdpFlow, type RunningFlow } from './udp-client.ts';
@@ -14,7 +14,7 @@ const udp = new UdpServer();
 const tcp = new TcpServer();
 let flows: readonly RunningFlow[] = [];
 
-async function carryOut(task: Task): Promise<unknown> {
+async function carryOut(task: TrafficTask): Promise<unknown> {
   switch (task.kind) {
     case 'serve':
       await udp.listen(task.port);
@@ -55,11 +55,11 @@ function flowOf(flow: ClientFlow): RunningFlow {
   }
 }
 
-function answer(message: Answer): void {
+function answer(message: TrafficAnswer): void {
   process.send?.(message);
 }
 
-process.on('message', ({ call, task }: Call) => {
+process.on('message', ({ call, task }: TrafficCall) => {
   carryOut(task).then(
     (result) => answer({ call, result }),
     (error: unknown) => answer({ call, failed: error instanceof Error ? error.message : String(error) }),

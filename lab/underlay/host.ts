@@ -3,7 +3,7 @@
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { run, runAll, type Command } from '../command.ts';
+import { run, runAll, type ProgramCommand } from '../command.ts';
 import { hostCommands, inNamespace, tunnelCommands } from './links-plan.ts';
 import { TUNNEL_BRIDGE, TUNNEL_NETWORK, UNDERLAY_INTERFACE, type HostNames, type LabNames } from './names.ts';
 import { killAll, runsIn } from './processes.ts';
@@ -47,13 +47,13 @@ export class LabHost {
   }
 
   /** Waits until the switch has taken what was said, unless `--no-wait` is in front. */
-  vsctl(...args: Command): Promise<string> {
+  vsctl(...args: ProgramCommand): Promise<string> {
     const options = ['--no-syslog', `--timeout=${VSCTL_PATIENCE_S}`, `--db=${this.names.database}`];
     return run(['ovs-vsctl', ...options, ...args]);
   }
 
   /** OpenFlow 1.4 to one of its bridges; with names of ports instead of their numbers. */
-  ofctl(command: string, bridge: string, ...args: Command): Promise<string> {
+  ofctl(command: string, bridge: string, ...args: ProgramCommand): Promise<string> {
     return run([...this.#ofctl(command, bridge), ...args]);
   }
 
@@ -62,7 +62,7 @@ export class LabHost {
     await run([...this.#ofctl('--bundle', 'add-flows', bridge), '-'], `${flows.join('\n')}\n`);
   }
 
-  #ofctl(...words: readonly string[]): Command {
+  #ofctl(...words: readonly string[]): ProgramCommand {
     const bridge = words.at(-1) ?? '';
     return [
       'ovs-ofctl',
@@ -74,12 +74,12 @@ export class LabHost {
     ];
   }
 
-  appctl(...args: Command): Promise<string> {
+  appctl(...args: ProgramCommand): Promise<string> {
     return run(['ovs-appctl', '-t', this.names.control, ...args]);
   }
 
   /** A command inside of the host. */
-  exec(...command: Command): Promise<string> {
+  exec(...command: ProgramCommand): Promise<string> {
     return run(inNamespace(this.names.namespace, ...command));
   }
 
@@ -128,7 +128,7 @@ export class LabHost {
     return this.#startDaemon('ovs-vswitchd', [this.names.database, '--disable-system'], 'vs');
   }
 
-  async #startDaemon(daemon: Daemon, args: Command, short: 'db' | 'vs'): Promise<void> {
+  async #startDaemon(daemon: Daemon, args: ProgramCommand, short: 'db' | 'vs'): Promise<void> {
     const { folder, namespace } = this.names;
     const files = [
       `--unixctl=${folder}/${short}.ctl`,

@@ -1,6 +1,6 @@
 // Which commands make the shared networks and the lines of a host to them.
 import { disableOffloadsCommand } from '../../src/agent/node/instances/namespace-commands.ts';
-import type { Command } from '../command.ts';
+import type { ProgramCommand } from '../command.ts';
 import {
   EXTERNAL_INTERFACE,
   OUTSIDE,
@@ -12,7 +12,7 @@ import {
   type LabNames,
 } from './names.ts';
 
-export function sharedCommands({ underlay, external }: LabNames): readonly Command[] {
+export function sharedCommands({ underlay, external }: LabNames): readonly ProgramCommand[] {
   const { bridge, mac, address, address6 } = OUTSIDE;
   return [
     ['ip', 'netns', 'add', underlay],
@@ -28,7 +28,7 @@ export function sharedCommands({ underlay, external }: LabNames): readonly Comma
 }
 
 /** No spanning tree and no snooping: a bridge that has thoughts of its own loses the first packets. */
-function bridgeCommands(namespace: string, bridge: string): Command[] {
+function bridgeCommands(namespace: string, bridge: string): ProgramCommand[] {
   return [
     ['ip', '-n', namespace, 'link', 'set', 'lo', 'up'],
     ['ip', '-n', namespace, 'link', 'add', bridge, 'type', 'bridge', 'mcast_snooping', '0'],
@@ -36,7 +36,7 @@ function bridgeCommands(namespace: string, bridge: string): Command[] {
   ];
 }
 
-export function hostCommands(lab: LabNames, host: HostNames): readonly Command[] {
+export function hostCommands(lab: LabNames, host: HostNames): readonly ProgramCommand[] {
   const { namespace, underlayLink, externalLink } = host;
   return [
     ['ip', 'netns', 'add', namespace],
@@ -61,8 +61,8 @@ export function hostCommands(lab: LabNames, host: HostNames): readonly Command[]
  * user space forgets every route that it has from the kernel, and with it where its tunnels end, until it has read them again. So the kernel has no
  * route to this device: the tunnels go by a route that is given to the switch itself (`LabHost`), and the kernel only answers ARP.
  */
-export function tunnelCommands({ namespace, tunnelAddress }: HostNames): readonly Command[] {
-  const route = (...words: readonly string[]): Command => ['ip', '-n', namespace, 'route', ...words];
+export function tunnelCommands({ namespace, tunnelAddress }: HostNames): readonly ProgramCommand[] {
+  const route = (...words: readonly string[]): ProgramCommand => ['ip', '-n', namespace, 'route', ...words];
   const address = `${tunnelAddress}/${TUNNEL_PREFIX}`;
   return [
     // An address of IPv6 would bring routes as well: first this, because one command would bring it up first.
@@ -76,15 +76,15 @@ export function tunnelCommands({ namespace, tunnelAddress }: HostNames): readonl
 }
 
 /** Both ends are made where they belong: nothing is ever in the namespace that the lab was started in. */
-function pair(one: { link: string; at: string }, other: { link: string; at: string }): Command {
+function pair(one: { link: string; at: string }, other: { link: string; at: string }): ProgramCommand {
   const peer = ['peer', 'name', other.link, 'netns', other.at];
   return ['ip', 'link', 'add', one.link, 'netns', one.at, 'type', 'veth', ...peer];
 }
 
-function attachCommand(namespace: string, link: string, bridge: string): Command {
+function attachCommand(namespace: string, link: string, bridge: string): ProgramCommand {
   return ['ip', '-n', namespace, 'link', 'set', link, 'addrgenmode', 'none', 'master', bridge, 'up'];
 }
 
-export function inNamespace(namespace: string, ...command: Command): Command {
+export function inNamespace(namespace: string, ...command: ProgramCommand): ProgramCommand {
   return ['ip', 'netns', 'exec', namespace, ...command];
 }

@@ -7,10 +7,10 @@ import { idOfFolder, labNames, RUN_FOLDERS, type LabNames } from './names.ts';
 
 export interface Manifest {
   readonly id: string;
-  readonly owner: Owner;
+  readonly owner: LabOwner;
 }
 
-export interface Owner {
+export interface LabOwner {
   readonly pid: number;
   /** When it was started, in the words of the kernel: the same number may be another process by now. */
   readonly started: string;
@@ -68,7 +68,7 @@ async function isOwnerAlive({ folder }: LabNames): Promise<boolean> {
 }
 
 /** A crash may have cut it off. */
-function ownerIn(text: string): Owner | undefined {
+function ownerIn(text: string): LabOwner | undefined {
   try {
     return (JSON.parse(text) as Manifest).owner;
   } catch (error) {

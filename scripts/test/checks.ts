@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { delimiter, resolve } from 'node:path';
 import { stage } from './stage.ts';
-import { ONE_FAILED, ONE_PASSED, type Tally } from './tally.ts';
+import { ONE_FAILED, ONE_PASSED, type TestTally } from './tally.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const PROGRAMS = resolve(ROOT, 'node_modules/.bin');
@@ -27,11 +27,11 @@ const CHECKS: readonly Check[] = [
 ];
 
 /** They leave a core idle most of the time, so all of them run at once even on two cores. */
-export async function runChecks(stop: AbortSignal): Promise<Tally[]> {
+export async function runChecks(stop: AbortSignal): Promise<TestTally[]> {
   return Promise.all(CHECKS.map((check) => stage(check.name, () => runCheck(check, stop))));
 }
 
-async function runCheck(check: Check, stop: AbortSignal): Promise<Tally> {
+async function runCheck(check: Check, stop: AbortSignal): Promise<TestTally> {
   const { code, output } = await run(check, stop);
   if (code === 0) return ONE_PASSED;
   process.stdout.write(`${output.trimEnd()}\n`);

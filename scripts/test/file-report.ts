@@ -1,6 +1,6 @@
 // What one test file came to, as plain data, and what is made of it: the tally, the slowest files, which files are run once more.
 import type { TestModule, TestResult } from 'vitest/node';
-import { total, type Skip, type Tally } from './tally.ts';
+import { total, type Skip, type TestTally } from './tally.ts';
 
 export interface TestReport {
   readonly name: string;
@@ -59,7 +59,7 @@ export function mergeReports(first: FileReport, second: FileReport): FileReport 
   return { ...first, ms: first.ms + second.ms, tests, isBroken: first.isBroken || second.isBroken };
 }
 
-export function tallyOf(reports: readonly FileReport[]): Tally {
+export function tallyOf(reports: readonly FileReport[]): TestTally {
   return total(
     reports.map((report) => ({
       passed: countIn(report, 'passed'),

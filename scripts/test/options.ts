@@ -4,12 +4,12 @@ import { parseArgs } from 'node:util';
 const PARTS = ['checks', 'unit', 'real', 'sim', 'packets', 'kubernetes'] as const;
 
 /** The static checks, or one of the vitest projects; `real` has `in-process` with it. */
-export type Part = (typeof PARTS)[number];
+export type TestPart = (typeof PARTS)[number];
 
-export type Options =
+export type TestOptions =
   | {
       readonly kind: 'run';
-      readonly parts: readonly Part[];
+      readonly parts: readonly TestPart[];
       readonly filters: readonly string[];
       readonly hangGraceMs: number;
     }
@@ -33,7 +33,7 @@ The run as a whole has no time limit: each test and hook has its own.
 With CI=true a suite whose real part (PostgreSQL, strace, Kubernetes) is missing fails; without, it is skipped with the reason.
 `;
 
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[]): TestOptions {
   const parsed = parse(args);
   if (typeof parsed === 'string') return { kind: 'refused', why: parsed };
   if (parsed.values.help) return { kind: 'help' };
@@ -70,6 +70,6 @@ function parse(args: readonly string[]) {
   }
 }
 
-function isPart(text: string): text is Part {
+function isPart(text: string): text is TestPart {
   return PARTS.some((part) => part === text);
 }

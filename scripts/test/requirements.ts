@@ -1,8 +1,8 @@
 // What the real suites need from the machine. Each suite's folder knows how to install its own; here it is only asked,
 // once and before anything runs in parallel. Without CI a missing part is a skip, with CI=true it is a failure.
-import type { Part } from './options.ts';
+import type { TestPart } from './options.ts';
 import { stage } from './stage.ts';
-import { NOTHING, ONE_FAILED, type Tally } from './tally.ts';
+import { NOTHING, ONE_FAILED, type TestTally } from './tally.ts';
 
 type Answer = { readonly kind: 'ready' } | { readonly kind: 'missing'; readonly reason: string };
 
@@ -13,10 +13,10 @@ interface Requirement {
   readonly installer: URL;
   readonly ensure: string;
   /** Those of which one is run have it set up. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly TestPart[];
 }
 
-const REAL: readonly Part[] = ['real', 'packets'];
+const REAL: readonly TestPart[] = ['real', 'packets'];
 
 const REQUIREMENTS: readonly Requirement[] = [
   { name: 'PostgreSQL', installer: at('test/postgres/install.ts'), ensure: 'ensurePostgres', parts: REAL },
@@ -41,14 +41,14 @@ const REQUIREMENTS: readonly Requirement[] = [
 
 export interface RequirementOptions {
   /** What is about to run. */
-  readonly parts: readonly Part[];
+  readonly parts: readonly TestPart[];
   readonly ci: boolean;
   readonly stop: AbortSignal;
 }
 
 /** One after the other: Debian's package manager holds a lock. */
-export async function ensureRequirements({ parts, ci, stop }: RequirementOptions): Promise<Tally[]> {
-  const tallies: Tally[] = [];
+export async function ensureRequirements({ parts, ci, stop }: RequirementOptions): Promise<TestTally[]> {
+  const tallies: TestTally[] = [];
   for (const requirement of REQUIREMENTS) {
     if (stop.aborted || !requirement.parts.some((part) => parts.includes(part))) continue;
     tallies.push(await stage(`set up ${requirement.name}`, () => ensureOne(requirement, ci, stop)));
@@ -56,7 +56,7 @@ export async function ensureRequirements({ parts, ci, stop }: RequirementOptions
   return tallies;
 }
 
-async function ensureOne(requirement: Requirement, ci: boolean, stop: AbortSignal): Promise<Tally> {
+async function ensureOne(requirement: Requirement, ci: boolean, stop: AbortSignal): Promise<TestTally> {
   const installer = (await import(requirement.installer.href)) as Record<string, Installer>;
   const ensure = installer[requirement.ensure];
   if (ensure === undefined) throw new Error(`${requirement.installer.pathname} does not export ${requirement.ensure}`);

@@ -1,7 +1,7 @@
 // One stage of the test command: says that it began, and how it went with its duration.
-import { type Tally, ONE_FAILED } from './tally.ts';
+import { type TestTally, ONE_FAILED } from './tally.ts';
 
-export async function stage(name: string, work: () => Promise<Tally>): Promise<Tally> {
+export async function stage(name: string, work: () => Promise<TestTally>): Promise<TestTally> {
   const startedAtMs = performance.now();
   say(`${name} ...`);
   const tally = await work().catch((error: unknown) => {
@@ -17,7 +17,7 @@ export function say(line: string): void {
   process.stdout.write(`> ${line}\n`);
 }
 
-function verdict(tally: Tally): string {
+function verdict(tally: TestTally): string {
   if (tally.failed > 0) return 'FAILED';
   return tally.skips.length > 0 ? 'ok, with skips' : 'ok';
 }

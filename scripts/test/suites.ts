@@ -5,15 +5,15 @@ import { setTimeout } from 'node:timers/promises';
 import { createVitest, type TestModule, type Vitest } from 'vitest/node';
 import { isTooBusy, mergeReports, reportOf, slowestLines, tallyOf, type FileReport } from './file-report.ts';
 import { HangDetector, WORKERS_VARIABLE, WorkerFiles } from './hang-detector.ts';
-import type { Part } from './options.ts';
+import type { TestPart } from './options.ts';
 import { say } from './stage.ts';
-import { ONE_FAILED, total, type Tally } from './tally.ts';
+import { ONE_FAILED, total, type TestTally } from './tally.ts';
 import { killWorkers } from './workers.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
 export interface SuiteRun {
-  readonly projects: readonly Part[];
+  readonly projects: readonly TestPart[];
   readonly filters: readonly string[];
   readonly hangGraceMs: number;
   readonly stop: AbortSignal;
@@ -23,7 +23,7 @@ export interface SuiteRun {
 const CANCEL_GRACE_MS = 2000;
 const HANG_CHECK_MS = 1000;
 
-export async function runSuites(run: SuiteRun): Promise<Tally> {
+export async function runSuites(run: SuiteRun): Promise<TestTally> {
   const workers = new WorkerFiles();
   process.env[WORKERS_VARIABLE] = workers.folder;
   // Of workers, and of the programs that they start by the hundred: types are stripped and code is compiled once.
@@ -53,7 +53,7 @@ export async function runSuites(run: SuiteRun): Promise<Tally> {
 }
 
 /** Vitest ends the whole process on a signal, without teardown. Signals are the test command's business. */
-async function startWithoutSignalHandlers(projects: readonly Part[], detector: HangDetector): Promise<Vitest> {
+async function startWithoutSignalHandlers(projects: readonly TestPart[], detector: HangDetector): Promise<Vitest> {
   const signals = ['SIGINT', 'SIGTERM'] as const;
   const ours = new Set(signals.flatMap((signal) => process.listeners(signal)));
   const vitest = await createVitest({
@@ -85,7 +85,7 @@ function unfinished(vitest: Vitest): string[] {
   return running.map((module) => relative(ROOT, module.moduleId));
 }
 
-async function collect(vitest: Vitest, filters: readonly string[]): Promise<Tally> {
+async function collect(vitest: Vitest, filters: readonly string[]): Promise<TestTally> {
   const { testModules, unhandledErrors } = await vitest.start([...filters]);
   const reports: FileReport[] = [];
   for (const module of testModules) reports.push(await runAgainIfTooBusy(vitest, module));

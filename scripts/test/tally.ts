@@ -6,17 +6,17 @@ export interface Skip {
   readonly reason: string;
 }
 
-export interface Tally {
+export interface TestTally {
   readonly passed: number;
   readonly failed: number;
   readonly skips: readonly Skip[];
 }
 
-export const NOTHING: Tally = { passed: 0, failed: 0, skips: [] };
-export const ONE_PASSED: Tally = { passed: 1, failed: 0, skips: [] };
-export const ONE_FAILED: Tally = { passed: 0, failed: 1, skips: [] };
+export const NOTHING: TestTally = { passed: 0, failed: 0, skips: [] };
+export const ONE_PASSED: TestTally = { passed: 1, failed: 0, skips: [] };
+export const ONE_FAILED: TestTally = { passed: 0, failed: 1, skips: [] };
 
-export function total(tallies: readonly Tally[]): Tally {
+export function total(tallies: readonly TestTally[]): TestTally {
   return {
     passed: sum(tallies.map((tally) => tally.passed)),
     failed: sum(tallies.map((tally) => tally.failed)),
@@ -25,12 +25,12 @@ export function total(tallies: readonly Tally[]): Tally {
 }
 
 /** A run that ran nothing has shown nothing. */
-export function isGood(tally: Tally): boolean {
+export function isGood(tally: TestTally): boolean {
   return tally.failed === 0 && tally.passed > 0;
 }
 
 /** Machines read the last line: its form is fixed. */
-export function closingLines(tally: Tally): string[] {
+export function closingLines(tally: TestTally): string[] {
   const skipped = sum(tally.skips.map((skip) => skip.tests));
   return [
     ...tally.skips.map((skip) => `skipped: ${skip.suite} (${skip.tests}): ${skip.reason}`),

@@ -1,12 +1,12 @@
 // A machine never goes back: its agent never applies a lower journal, epoch or revision than before, whichever server sends it.
 import type { Stamp } from '../../src/agent/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { Checker } from './checker.ts';
 
 export const agentsForward: Checker = {
   name: 'never: a machine follows an older view than it did',
   watch: (_world, violated) => {
-    const highest = new Map<Machine, Stamp>();
+    const highest = new Map<HostMachine, Stamp>();
     return {
       onDriverCall: (machine) => {
         const call = machine.driverCalls.at(-1);
@@ -28,7 +28,7 @@ export const agentsForward: Checker = {
  * A host that was removed and has no view, since it was admitted anew or lost the file, is wiped all the same: by the word of a server that proved
  * who it is, not by a view. There is no stamp that could be older.
  */
-function isWipeWithoutView({ what, stamp }: Machine['driverCalls'][number]): boolean {
+function isWipeWithoutView({ what, stamp }: HostMachine['driverCalls'][number]): boolean {
   return what === 'removed' && stamp.journalId === '';
 }
 

@@ -2,9 +2,9 @@
 // `checkers.ts`.
 import type { AppliedChange, Fleet } from '../../src/fleet/index.ts';
 import type { Commit } from '../../src/journal/index.ts';
-import type { ClusterCall, ClusterState } from '../world/clusters/cluster-calls.ts';
-import type { Entry } from '../world/ledger.ts';
-import type { Machine } from '../world/machine.ts';
+import type { ClusterCall, ClusterContents } from '../world/clusters/cluster-calls.ts';
+import type { LedgerEntry } from '../world/ledger.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { Incarnation, Server } from '../world/server.ts';
 import type { LeaseChange } from '../world/store-port.ts';
 import type { World } from '../world/world.ts';
@@ -18,9 +18,9 @@ export interface CommitEvent {
 
 export interface Observer {
   /** The database accepted these commits; `claimed` is the revision it returned. */
-  onWrite?(entries: readonly Entry[], claimed: number): void;
+  onWrite?(entries: readonly LedgerEntry[], claimed: number): void;
   /** One of these commits, and the fleet that follows the disk, at this very commit. */
-  onApplied?(truth: Fleet, applied: readonly AppliedChange[], entry: Entry): void;
+  onApplied?(truth: Fleet, applied: readonly AppliedChange[], entry: LedgerEntry): void;
   /** The database changed or kept a lease. */
   onLease?(change: LeaseChange): void;
   /** A server's fleet has advanced. */
@@ -28,15 +28,15 @@ export interface Observer {
   /** A server's fleet was reloaded as a whole. */
   onRebuilt?(life: Incarnation): void;
   /** A machine's driver got a command: the last of `machine.told`. */
-  onDriverCall?(machine: Machine): void;
+  onDriverCall?(machine: HostMachine): void;
   /** The contents of a machine have changed. */
-  onMachineChanged?(machine: Machine): void;
+  onMachineChanged?(machine: HostMachine): void;
   /** The network back end got a request. */
   onNetworkChanged?(): void;
   /** A server sends something to a cluster that may change it. */
   onClusterCall?(call: ClusterCall): void;
   /** The cluster has served it; how it was before. */
-  onClusterServed?(call: ClusterCall, before: ClusterState): void;
+  onClusterServed?(call: ClusterCall, before: ClusterContents): void;
   /** All faults have ended and the world is at rest. */
   atEnd?(): void;
 }

@@ -5,7 +5,7 @@ import { isBeforeSwitch, SERVICE, type Service } from '../../src/election/index.
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
 import { TRANSPORT_ZONE } from '../../src/network/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges, presenceOf } from './leaving.ts';
@@ -137,12 +137,12 @@ function hostsToFollow(was: Service, is: Service, present: ReadonlySet<string> =
   return [];
 }
 
-function machineOf({ machines }: World, host: string): Machine | undefined {
+function machineOf({ machines }: World, host: string): HostMachine | undefined {
   return machines.find(({ name }) => name === host);
 }
 
 /** It follows an older state of the service. One that does not know of it at all has just got something of it. */
-function isBehind(machine: Machine | undefined, id: string, { epoch, handover }: Service): boolean {
+function isBehind(machine: HostMachine | undefined, id: string, { epoch, handover }: Service): boolean {
   const shown = readDataplaneView(machine?.name ?? '', machine?.view?.parts ?? {})?.services.find(
     (one) => one.id === id,
   );

@@ -3,11 +3,11 @@
 import { SETTING } from '../../src/fleet/index.ts';
 import { HOST, LIVENESS, type Host } from '../../src/hosts/index.ts';
 import { WORLD_BEGINS_MS } from '../kernel/clock.ts';
-import type { Entry } from '../world/ledger.ts';
+import type { LedgerEntry } from '../world/ledger.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
-type Change = Entry['commit']['changes'][number];
+type Change = LedgerEntry['commit']['changes'][number];
 
 /**
  * A server that pauses for less than this does not notice, and one whose clock was set forward meanwhile ignores less time than it was. For
@@ -98,7 +98,7 @@ interface Silence {
  */
 function measureSilence(
   world: World,
-  { writer, commit }: Entry,
+  { writer, commit }: LedgerEntry,
   host: string,
   epochSinceMs: number,
 ): Silence | undefined {

@@ -6,13 +6,13 @@ import { HOST, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId } from '../../src/network/index.ts';
 import { isOpen, ITEM, OPEN_ITEMS_BY_TARGET, OPERATION, targetKey, type Item } from '../../src/operations/index.ts';
 import type { Ledger } from '../world/ledger.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { checkOn, type Checker } from './checker.ts';
 import { beforeRemoval } from './leaving.ts';
 
 interface Copy {
-  readonly machine: Machine;
+  readonly machine: HostMachine;
   readonly instance: RuntimeInstance;
   /** It is to be destroyed there, and no claim counts it until then. */
   readonly swept: boolean;

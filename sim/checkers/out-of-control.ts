@@ -4,7 +4,7 @@ import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST, isOutOfControl, type Host } from '../../src/hosts/index.ts';
 import { CLAIM, claimId, type Claim } from '../../src/network/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
@@ -12,7 +12,7 @@ import { hostChanges } from './leaving.ts';
 /** Two reports ten seconds apart, and the heartbeats, restarts and commits between them. */
 const KNOWN_AFTER_MS = 60_000;
 
-function machineOf({ machines }: World, host: string | undefined): Machine | undefined {
+function machineOf({ machines }: World, host: string | undefined): HostMachine | undefined {
   return machines.find(({ name }) => name === host);
 }
 

@@ -4,7 +4,7 @@ import { SERVICE, type Service } from '../../src/election/index.ts';
 import { idOf, type AppliedChange, type Fleet } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { ITEM, type Item } from '../../src/operations/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 
@@ -72,7 +72,10 @@ function otherUnpreparable({ machines }: World, host: string, service: string): 
   return [...sick].filter((one) => one !== service);
 }
 
-export function isDisturbed(truth: Fleet, { name, incarnation, link, switch: { faults }, diskFull }: Machine): boolean {
+export function isDisturbed(
+  truth: Fleet,
+  { name, incarnation, link, switch: { faults }, diskFull }: HostMachine,
+): boolean {
   const { cut, slowMs, losePercent, misroutePercent } = link;
   const isUp = truth.get(HOST, idOf(HOST, name))?.doc.connection.state === 'up';
   if (!isUp || incarnation === undefined || incarnation.program.paused || diskFull) return true;

@@ -1,5 +1,5 @@
 // Every accepted commit is written by the lease holder while the lease is valid. A stale holder writes nothing.
-import type { Entry } from '../world/ledger.ts';
+import type { LedgerEntry } from '../world/ledger.ts';
 import type { Checker } from './checker.ts';
 
 export const singleDecider: Checker = {
@@ -14,7 +14,7 @@ export const singleDecider: Checker = {
   }),
 };
 
-function problemWith({ fence, lease, writer }: Entry): string | undefined {
+function problemWith({ fence, lease, writer }: LedgerEntry): string | undefined {
   if (fence === undefined) return 'without a fence';
   if (lease === undefined) return 'without a lease';
   if (lease.epoch !== fence.epoch) return `under epoch ${fence.epoch}, the lease is at ${lease.epoch}`;
@@ -23,7 +23,7 @@ function problemWith({ fence, lease, writer }: Entry): string | undefined {
   return undefined;
 }
 
-function epochRegression(entry: Entry, before: Entry | undefined): string | undefined {
+function epochRegression(entry: LedgerEntry, before: LedgerEntry | undefined): string | undefined {
   const [now, then] = [entry.fence?.epoch ?? 0, before?.fence?.epoch ?? 0];
   return now < then ? `epoch ${now} after epoch ${then}` : undefined;
 }

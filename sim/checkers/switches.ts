@@ -5,18 +5,18 @@ import { compile, readDataplaneView, EMPTY_COMPILE_RESULT } from '../../src/data
 import { idOf } from '../../src/fleet/index.ts';
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { PENDING_CLEAN_UP, pendingId } from '../../src/hosts/scale-in/pending-clean-up.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import type { Checker } from './checker.ts';
 import { hostChanges } from './leaving.ts';
 
 /** What a machine's switch has for a host: by its name, or by an address that only it has in these worlds. */
-export function tracesOn({ switch: { contents } }: Machine, host: string): string[] {
+export function tracesOn({ switch: { contents } }: HostMachine, host: string): string[] {
   return tracesIn(contents, host);
 }
 
-function tracesIn(contents: Machine['switch']['contents'], host: string): string[] {
+function tracesIn(contents: HostMachine['switch']['contents'], host: string): string[] {
   const address = new RegExp(`\\b(?:192\\.0\\.2|198\\.51\\.100)\\.${host.slice(1)}\\b`);
   return [
     ...contents.tunnels.flatMap(({ peer }) => (peer === host ? ['a tunnel'] : [])),
@@ -39,7 +39,7 @@ export function desiredContents(world: World, host: string): ReturnType<typeof c
 }
 
 /** The NAT services that a machine does not serve, and has connections of. */
-export function leftoverConnections(world: World, machine: Machine): string[] {
+export function leftoverConnections(world: World, machine: HostMachine): string[] {
   const view = dataplaneViewOf(world, machine.name);
   if (view === undefined) return [];
   const { zones } = compile(view);

@@ -1,9 +1,9 @@
 // Machines that fail at what they are asked to do, lose power, or get another version of the agent.
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-function running(world: World): Machine[] {
+function running(world: World): HostMachine[] {
   return world.machines.filter((machine) => machine.incarnation !== undefined);
 }
 

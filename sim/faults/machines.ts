@@ -1,13 +1,13 @@
 // Machines whose agent dies, whose link is cut, whose disk is full; and whole sites that fall silent.
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
-function running(world: World): Machine[] {
+function running(world: World): HostMachine[] {
   return world.machines.filter((machine) => machine.incarnation !== undefined);
 }
 
-function cutLinks(world: World, machines: readonly Machine[], forMs: number): void {
+function cutLinks(world: World, machines: readonly HostMachine[], forMs: number): void {
   for (const { link } of machines) link.cut = true;
   world.scheduler.after(forMs, 'machines are connected again', () => {
     for (const { link } of machines) link.cut = false;

@@ -3,14 +3,14 @@
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf } from '../../src/fleet/index.ts';
 import { DESIGNATIONS_VERSION, HOST, isTombstoned } from '../../src/hosts/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';
 
 /** Its agent detects it within half a minute: all is well again before the world is assessed. */
 const FORGETS_WITHIN_MS = 60_000;
 
-function pickMachine({ machines, rng }: World): Machine | undefined {
+function pickMachine({ machines, rng }: World): HostMachine | undefined {
   return machines.length === 0 ? undefined : rng.pick(machines);
 }
 

@@ -3,7 +3,7 @@
 import { randomInt } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { hunt, type Progress } from './hunt.ts';
+import { hunt, type HuntProgress } from './hunt.ts';
 import { ThreadPlayer } from './thread-player.ts';
 
 export interface HuntCommand {
@@ -61,17 +61,17 @@ export function defaultJobs(): number {
   return availableParallelism();
 }
 
-function counts({ byWorld }: Progress): string {
+function counts({ byWorld }: HuntProgress): string {
   return [...byWorld].map(([world, count]) => `${world} ${count}`).join(', ');
 }
 
-export function progressLine(progress: Progress, elapsedMs: number, ofMs: number): string {
+export function progressLine(progress: HuntProgress, elapsedMs: number, ofMs: number): string {
   const { played, failed } = progress;
   const perSecond = ((played / elapsedMs) * 1000).toFixed(1);
   return `${minutesOf(elapsedMs)} of ${minutesOf(ofMs)} min: ${played} seeds (${counts(progress)}), ${failed} failed, ${perSecond} a second`;
 }
 
-export function conclusion(progress: Progress, failuresFile: string): string {
+export function conclusion(progress: HuntProgress, failuresFile: string): string {
   const { played, failed } = progress;
   const where = failed === 0 ? '' : `; see ${failuresFile}`;
   return `${played} fresh seeds played (${counts(progress)}), ${failed} failed${where}`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { conclusion, progressLine } from './command.ts';
 import { ThreadPlayer } from './thread-player.ts';
-import { hunt, type Failure, type Player, type SeedTask } from './hunt.ts';
+import { hunt, type FailedSeed, type Player, type SeedTask } from './hunt.ts';
 
 /** Fails each seed that can be divided by three, and ends the hunt after some. */
 class Dice implements Player {
@@ -33,7 +33,7 @@ const counting = (): (() => number) => {
 it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replays-it', async () => {
   const end = new AbortController();
   const player = new Dice(end, 8);
-  const failures: Failure[] = [];
+  const failures: FailedSeed[] = [];
   const result = await hunt({
     worlds: ['core', 'scale-in'],
     players: [player],

@@ -8,7 +8,7 @@ export interface SeedTask {
 }
 
 /** A failed seed, with what is needed to investigate it. */
-export interface Failure extends SeedTask, Violation {
+export interface FailedSeed extends SeedTask, Violation {
   readonly replay: string;
 }
 
@@ -17,7 +17,7 @@ export interface Player {
   play(quarry: SeedTask): Promise<Violation | undefined>;
 }
 
-export interface Progress {
+export interface HuntProgress {
   readonly played: number;
   readonly failed: number;
   readonly byWorld: ReadonlyMap<string, number>;
@@ -30,19 +30,19 @@ export interface HuntOptions {
   /** A random whole number of 31 bits. */
   readonly draw: () => number;
   readonly signal: AbortSignal;
-  readonly onFailure: (failure: Failure) => void;
-  readonly onPlayed: (progress: Progress) => void;
+  readonly onFailure: (failure: FailedSeed) => void;
+  readonly onPlayed: (progress: HuntProgress) => void;
 }
 
 function replayCommand({ world, seed }: SeedTask): string {
   return `npm run sim -- --world ${world} --seed ${seed} --trace`;
 }
 
-export async function hunt(options: HuntOptions): Promise<Progress> {
+export async function hunt(options: HuntOptions): Promise<HuntProgress> {
   const { worlds, players, draw, signal, onFailure, onPlayed } = options;
   const byWorld = new Map(worlds.map((world) => [world, 0]));
   const count = { drawn: 0, played: 0, failed: 0 };
-  const progress = (): Progress => ({ played: count.played, failed: count.failed, byWorld: new Map(byWorld) });
+  const progress = (): HuntProgress => ({ played: count.played, failed: count.failed, byWorld: new Map(byWorld) });
 
   async function playOn(player: Player): Promise<void> {
     while (!signal.aborted) {

@@ -3,7 +3,7 @@
 import type { Handle, TaskHost, Scheduler } from './scheduler.ts';
 
 /** How a port answers a call. Only the first answer counts; each comes after a delay, in the caller's own program. */
-export interface Reply<T> {
+export interface ReplyHandle<T> {
   answer(delayMs: number, value: T): Handle;
   fail(delayMs: number, error: Error): Handle;
 }
@@ -51,7 +51,7 @@ export class Program implements TaskHost {
   }
 
   /** A call that leaves the program. The port gets a reply to answer with, once or never. */
-  call<T>(port: string, name: string, exchange: (reply: Reply<T>) => void): Promise<T> {
+  call<T>(port: string, name: string, exchange: (reply: ReplyHandle<T>) => void): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     if (!this.#alive) return promise;
     this.#calls.count(port);

@@ -1,7 +1,7 @@
 // One process, one virtual clock. Code runs until it waits for a port; then the seed picks which of the ready completions comes next. Time
 // advances only when nothing is ready. Nothing in here may read a real clock or a real socket.
 import type { Rng } from './rng.ts';
-import { Timers, type Task } from './timers.ts';
+import { Timers, type TimerTask } from './timers.ts';
 import type { Trace } from './trace.ts';
 
 /** Where a task runs: a program that may be dead or paused. */
@@ -12,7 +12,7 @@ export interface TaskHost {
   readonly pausedUntilMs: number;
 }
 
-interface ScheduledTask extends Task {
+interface ScheduledTask extends TimerTask {
   readonly place: TaskHost | undefined;
   readonly label: string;
   readonly run: () => void;

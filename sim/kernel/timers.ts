@@ -1,6 +1,6 @@
 // Tasks that are due later, the earliest first: a binary heap. Equal times come out in the order they went in.
 
-export interface Task {
+export interface TimerTask {
   /** Virtual time at which it may run. */
   dueMs: number;
   /** Orders equal times, so that the heap itself makes no choice. */
@@ -8,7 +8,7 @@ export interface Task {
   cancelled: boolean;
 }
 
-export class Timers<T extends Task> {
+export class Timers<T extends TimerTask> {
   readonly #heap: T[] = [];
 
   get size(): number {
@@ -50,6 +50,6 @@ export class Timers<T extends Task> {
   }
 }
 
-function earlier(one: Task, other: Task): boolean {
+function earlier(one: TimerTask, other: TimerTask): boolean {
   return one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order);
 }

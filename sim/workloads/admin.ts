@@ -5,8 +5,8 @@ import { joinHosts, LIVENESS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
 import { OPERATION, type OperationId } from '../../src/operations/index.ts';
 import { createSite, SITE } from '../../src/sites/index.ts';
-import type { Machine } from '../world/machine.ts';
-import type { Command, Operator } from '../world/operator.ts';
+import type { HostMachine } from '../world/machine.ts';
+import type { OperatorCommand, Operator } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { once } from './commands.ts';
@@ -45,7 +45,7 @@ export class Admin {
   }
 
   /** Retries until it is done: without it the rest makes no sense. */
-  async insist(command: Command<unknown>): Promise<void> {
+  async insist(command: OperatorCommand<unknown>): Promise<void> {
     while (this.#world.isTroubled && (await this.operator.ask(command)) === undefined) await this.operator.pause(500);
   }
 
@@ -61,7 +61,7 @@ export class Admin {
   }
 
   /** Puts a join token on the machine, as an operator does by hand. */
-  async giveToken(machine: Machine): Promise<void> {
+  async giveToken(machine: HostMachine): Promise<void> {
     const tag = this.tag(`token-${machine.name}`);
     const id = idOf(TOKEN, `tk-${tag}`);
     const secret = secretText(id, `${this.#world.rng.uint32()}`.padEnd(40, 'x'));

@@ -2,7 +2,7 @@
 import { IDEMPOTENCY } from '../../src/access/index.ts';
 import { idOf, put, type FleetReader } from '../../src/fleet/index.ts';
 import { accept, type Decision } from '../../src/journal/index.ts';
-import type { Command } from '../world/operator.ts';
+import type { OperatorCommand } from '../world/operator.ts';
 import type { Incarnation } from '../world/server.ts';
 
 const HOUR_MS = 3600 * 1000;
@@ -12,7 +12,7 @@ const KEPT_HOURS = 24;
 export type Decide = (fleet: FleetReader, nowMs: number, life: Incarnation) => Decision<unknown>;
 
 /** A command that may arrive twice: it finds what it made and changes nothing. */
-export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decide: Decide): Command<unknown> {
+export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decide: Decide): OperatorCommand<unknown> {
   return {
     tag,
     once: true,
@@ -24,7 +24,7 @@ export function once(tag: string, isDone: (fleet: FleetReader) => boolean, decid
 }
 
 /** The same for what another operator may delete before it is repeated: recognised by an idempotency key, which its commit keeps. */
-export function onceByKey(tag: string, decide: Decide): Command<unknown> {
+export function onceByKey(tag: string, decide: Decide): OperatorCommand<unknown> {
   const key = idOf(IDEMPOTENCY, `key-${tag}`);
   const isKept = (fleet: FleetReader): boolean => fleet.get(IDEMPOTENCY, key) !== undefined;
   return once(tag, isKept, (fleet, nowMs, life) => {
@@ -36,7 +36,7 @@ export function onceByKey(tag: string, decide: Decide): Command<unknown> {
 }
 
 /** A command whose repetition does no harm, but is not recognised. */
-export function plain(tag: string, decide: Decide): Command<unknown> {
+export function plain(tag: string, decide: Decide): OperatorCommand<unknown> {
   return {
     tag,
     once: false,

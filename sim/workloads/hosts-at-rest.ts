@@ -12,7 +12,7 @@ import {
   type Item,
   type StoredItem,
 } from '../../src/operations/index.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import { viewSource } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 
@@ -51,7 +51,7 @@ function untrueReason(world: World, fleet: Fleet, { id, doc }: StoredItem): stri
 }
 
 /** There is no machine when the requester never learned that the host was registered. */
-function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boolean {
+function isTrue({ reason }: Item, machine: HostMachine | undefined, host: Host): boolean {
   switch (reason?.code) {
     case 'agent-not-joined':
       return host.credential === undefined && (machine?.incarnation === undefined || machine.joinToken === undefined);
@@ -64,7 +64,7 @@ function isTrue({ reason }: Item, machine: Machine | undefined, host: Host): boo
   }
 }
 
-function machineAtRest(world: World, fleet: Fleet, machine: Machine, leaseEpoch: number): string[] {
+function machineAtRest(world: World, fleet: Fleet, machine: HostMachine, leaseEpoch: number): string[] {
   const host = fleet.get(HOST, idOf(HOST, machine.name))?.doc;
   const status = machine.incarnation?.agent.status();
   if (host?.credential === undefined) return [];

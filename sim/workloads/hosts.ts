@@ -2,7 +2,7 @@
 // retried, maintenance. The machines run the real agent.
 import { clearForceDown, disableHost, enableHost, forceDownHost } from '../../src/hosts/index.ts';
 import { cancelOperation, retryOperation, type OperationKind } from '../../src/operations/index.ts';
-import { Machine } from '../world/machine.ts';
+import { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { Admin, SITES } from './admin.ts';
 import { plain, type Decide } from './commands.ts';
@@ -47,11 +47,11 @@ class HostsPlay {
     const operation = await this.#admin.join(hosts, rng.between(20_000, 200_000));
     if (operation === undefined) return;
     this.#operations.push(operation);
-    for (const { name, site } of hosts) this.#install(new Machine(name, site, this.#world));
+    for (const { name, site } of hosts) this.#install(new HostMachine(name, site, this.#world));
   }
 
   /** Puts a join token on the machine and starts its agent; or forgets to. */
-  #install(machine: Machine): void {
+  #install(machine: HostMachine): void {
     const { rng, scheduler, machines } = this.#world;
     machines.push(machine);
     machine.passesPreflight = !rng.chance(0.1);

@@ -32,7 +32,7 @@ import {
 } from '../../src/operations/index.ts';
 import { INSTANCE_EVACUATOR } from '../../src/instances/reference-fixture.ts';
 import type { Rng } from '../kernel/rng.ts';
-import type { Command } from '../world/operator.ts';
+import type { OperatorCommand } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { once, onceByKey, plain, type Decide } from './commands.ts';
 import {
@@ -44,7 +44,7 @@ import {
   type NetworkPlan,
 } from './instance-setup.ts';
 
-type ActionMaker = (tag: string) => Command<unknown> | undefined;
+type ActionMaker = (tag: string) => OperatorCommand<unknown> | undefined;
 
 /** The weights of commands, where they differ between worlds. */
 interface ActionWeights {
@@ -81,7 +81,7 @@ export class InstanceActions {
   }
 
   /** The next request; undefined when there is nothing to apply it to. */
-  next(tag: string): Command<unknown> | undefined {
+  next(tag: string): OperatorCommand<unknown> | undefined {
     const { create = 30, forceDown = 4, remap = 7 } = this.#weights;
     const act = this.#rng.pickWeighted<{ readonly weight: number; readonly act: ActionMaker }>([
       { weight: create, act: (by) => this.#create(by) },
@@ -119,7 +119,7 @@ export class InstanceActions {
     return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
   }
 
-  #create(by: string): Command<unknown> {
+  #create(by: string): OperatorCommand<unknown> {
     const rng = this.#rng;
     const count = rng.chance(0.7) ? 1 : rng.between(2, 4);
     const request = {
@@ -165,7 +165,7 @@ export class InstanceActions {
     });
   }
 
-  #delete(by: string): Command<unknown> | undefined {
+  #delete(by: string): OperatorCommand<unknown> | undefined {
     const ids = this.#some(this.#instances());
     return (
       ids &&
@@ -178,7 +178,7 @@ export class InstanceActions {
     );
   }
 
-  #move(by: string): Command<unknown> | undefined {
+  #move(by: string): OperatorCommand<unknown> | undefined {
     const rng = this.#rng;
     const ids = this.#some(this.#instances(({ state }) => state === 'active'));
     const how = {
@@ -188,7 +188,7 @@ export class InstanceActions {
     return ids && this.#longCommand(by, (fleet, command) => moveInstances(fleet, { ids, ...how, ...command }));
   }
 
-  #shelve(by: string): Command<unknown> | undefined {
+  #shelve(by: string): OperatorCommand<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'active')) ?? [];
     if (id === undefined) return undefined;
     return this.#longCommand(by, (fleet, command, { hasCredentials }) =>
@@ -196,7 +196,7 @@ export class InstanceActions {
     );
   }
 
-  #unshelve(by: string): Command<unknown> | undefined {
+  #unshelve(by: string): OperatorCommand<unknown> | undefined {
     const [id] = this.#some(this.#instances(({ state }) => state === 'shelved')) ?? [];
     if (id === undefined) return undefined;
     return this.#longCommand(by, (fleet, command, { hasCredentials }) =>
@@ -205,7 +205,7 @@ export class InstanceActions {
   }
 
   /** Mostly a host that seems dead; the operator who fences it may be wrong. */
-  #forceDown(by: string): Command<unknown> | undefined {
+  #forceDown(by: string): OperatorCommand<unknown> | undefined {
     const rng = this.#rng;
     const hosts = [...this.#world.truth.all(HOST)];
     const dead = hosts.filter(({ doc }) => doc.connection.state !== 'up');
@@ -215,7 +215,7 @@ export class InstanceActions {
     return plain(by, (fleet, nowMs) => forceDownHost(fleet, { id, reason: by, by, nowMs }));
   }
 
-  #rebuild(by: string): Command<unknown> | undefined {
+  #rebuild(by: string): OperatorCommand<unknown> | undefined {
     const { truth } = this.#world;
     const lost = ({ host, state, wasActive }: Instance): boolean => {
       const down = host === undefined || truth.get(HOST, idOf(HOST, host))?.doc.forcedDown !== undefined;
@@ -225,27 +225,27 @@ export class InstanceActions {
     return ids && this.#longCommand(by, (fleet, command) => rebuildInstances(fleet, { ids, ...command }));
   }
 
-  #clear(by: string): Command<unknown> | undefined {
+  #clear(by: string): OperatorCommand<unknown> | undefined {
     const hosts = [...this.#world.truth.all(HOST)].filter(({ doc }) => doc.forcedDown !== undefined);
     if (hosts.length === 0) return undefined;
     const { id } = this.#rng.pick(hosts);
     return plain(by, (fleet, nowMs) => clearForceDown(fleet, { id, by, nowMs }));
   }
 
-  #remap(by: string): Command<unknown> {
+  #remap(by: string): OperatorCommand<unknown> {
     const { name: id } = this.#rng.pick(this.#setup.hosts);
     const edit = { physicalNetworks: drawPhysicalNetworks(this.#rng) };
     return plain(by, (fleet, nowMs) => editHost(fleet, { id, edit, by, nowMs }));
   }
 
-  #maintain(by: string): Command<unknown> {
+  #maintain(by: string): OperatorCommand<unknown> {
     const { name: id } = this.#rng.pick(this.#setup.hosts);
     return this.#rng.chance(0.2)
       ? plain(by, (fleet, nowMs) => disableHost(fleet, { id, reason: by, by, nowMs }))
       : plain(by, (fleet, nowMs) => enableHost(fleet, { id, by, nowMs }));
   }
 
-  #evacuate(by: string): Command<unknown> {
+  #evacuate(by: string): OperatorCommand<unknown> {
     const { name: host } = this.#rng.pick(this.#setup.hosts);
     return plain(by, (fleet, nowMs) => {
       const leaver = { host, tenants: INSTANCE_EVACUATOR.inventory(fleet, host) };
@@ -257,14 +257,14 @@ export class InstanceActions {
     });
   }
 
-  #cancel(by: string): Command<unknown> | undefined {
+  #cancel(by: string): OperatorCommand<unknown> | undefined {
     return this.#withOperation(
       ({ state }) => state === 'running',
       (id) => plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds: this.#kinds, nowMs })),
     );
   }
 
-  #retry(by: string): Command<unknown> | undefined {
+  #retry(by: string): OperatorCommand<unknown> | undefined {
     return this.#withOperation(
       ({ state }) => state === 'failed',
       (id) => plain(by, (fleet, nowMs) => retryOperation(fleet, { id, kinds: this.#kinds, nowMs })),
@@ -273,13 +273,13 @@ export class InstanceActions {
 
   #withOperation(
     fits: (doc: { readonly state: string }) => boolean,
-    act: (id: string) => Command<unknown>,
-  ): Command<unknown> | undefined {
+    act: (id: string) => OperatorCommand<unknown>,
+  ): OperatorCommand<unknown> | undefined {
     const found = [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.kind !== 'host-join' && fits(doc));
     return found.length === 0 ? undefined : act(this.#rng.pick(found).id);
   }
 
-  #newPort(by: string): Command<unknown> {
+  #newPort(by: string): OperatorCommand<unknown> {
     const rng = this.#rng;
     const network = rng.pick(this.#setup.networks);
     const fixed = rng.pick([undefined, undefined, [], [{ ip: fixedIp(rng, network) }]]);
@@ -287,7 +287,7 @@ export class InstanceActions {
     return onceByKey(by, (fleet, nowMs) => createPort(fleet, { ...request, admin: true, by, nowMs }));
   }
 
-  #dropPort(by: string): Command<unknown> | undefined {
+  #dropPort(by: string): OperatorCommand<unknown> | undefined {
     const ports = [...this.#world.truth.all(PORT)].filter(({ doc }) => doc.createdBy === 'user');
     if (ports.length === 0) return undefined;
     const { id } = this.#rng.pick(ports);
@@ -296,7 +296,7 @@ export class InstanceActions {
   }
 
   /** Grows and shrinks at its end, where addresses were requested by name. */
-  #resizePool(by: string): Command<unknown> {
+  #resizePool(by: string): OperatorCommand<unknown> {
     const { name: id, first, last } = this.#rng.pick(this.#rng.pick(this.#setup.networks).subnets);
     const edit = { pools: [{ first, last: this.#rng.chance(0.5) ? first : last }] };
     return plain(by, (fleet, nowMs) => editSubnet(fleet, { id, edit, by, nowMs }));

@@ -6,7 +6,7 @@ import { deletePort } from '../../src/network/decisions-fixture.ts';
 import { capabilitiesOf, CLAIM, PORT } from '../../src/network/index.ts';
 import { isUnfinished, ITEMS_BY_OPERATION, OPERATION, retryOperation } from '../../src/operations/index.ts';
 import { isInScope, wasToBeSwept } from '../checkers/machines.ts';
-import type { Command } from '../world/operator.ts';
+import type { OperatorCommand } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
 
@@ -28,14 +28,14 @@ export async function deleteEverything(world: World): Promise<void> {
   await Promise.all(ports.map(({ id }) => operator.ask(portDeletion(id))));
 }
 
-function portDeletion(id: string): Command<unknown> {
+function portDeletion(id: string): OperatorCommand<unknown> {
   const by = `sweep-port-${id}`;
   const operation = idOf(OPERATION, `op-${by}`);
   return plain(by, (fleet, nowMs) => deletePort(fleet, { id, operation, by, nowMs }));
 }
 
 /** A deletion that is stuck, because its deadline passed, is continued. */
-function deletion({ truth, composition }: World, id: string, by: string): Command<unknown> | undefined {
+function deletion({ truth, composition }: World, id: string, by: string): OperatorCommand<unknown> | undefined {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id));
   if (instance === undefined) return undefined;
   if (instance.doc.state !== 'deleting') {

@@ -7,7 +7,7 @@ import { FLAVOR, GROUP } from '../../src/instances/index.ts';
 import { createNetwork, createSegment, createSubnet } from '../../src/network/decisions-fixture.ts';
 import { bandwidthClass, NETWORK, SEGMENT, SUBNET, type BackEndName } from '../../src/network/index.ts';
 import type { Rng } from '../kernel/rng.ts';
-import { Machine } from '../world/machine.ts';
+import { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import { Admin, SITES } from './admin.ts';
 import { once } from './commands.ts';
@@ -85,7 +85,7 @@ export class InstanceSetup {
     while (this.#world.isTroubled && (await this.admin.join(this.hosts, 300_000)) === undefined && !known());
     const mixed = this.#rng.chance(0.5) && !this.#modern;
     for (const { name, site = '' } of this.hosts) {
-      const machine = new Machine(name, site, this.#world, { listens: this.#modern });
+      const machine = new HostMachine(name, site, this.#world, { listens: this.#modern });
       machines.push(machine);
       if (mixed) machine.serviceVersion = this.#rng.between(1, 3);
       if (this.#modern && this.#rng.chance(0.1)) machine.serviceVersion = DESIGNATIONS_VERSION - 1;

@@ -19,7 +19,7 @@ import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { cancelOperation, OPERATION, retryOperation, type OperationKind } from '../../src/operations/index.ts';
 import type { Rng } from '../kernel/rng.ts';
-import type { Command } from '../world/operator.ts';
+import type { OperatorCommand } from '../world/operator.ts';
 import { sha256 } from '../world/parts.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
@@ -27,7 +27,7 @@ import { changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-setup.ts';
 
 const EVACUATORS = evacuatorsOf(PROGRAM);
 
-type MaybeCommand = Command<unknown> | undefined;
+type MaybeCommand = OperatorCommand<unknown> | undefined;
 
 /** Some are short, so that deadlines pass while hosts are being drained. */
 const DEADLINES_MS = [5000, 30_000, 4 * 3600_000, 4 * 3600_000];

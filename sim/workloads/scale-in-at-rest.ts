@@ -30,7 +30,7 @@ import {
 } from '../../src/operations/index.ts';
 import { leftoversOn, occupantsOf, presenceOf } from '../checkers/leaving.ts';
 import { leftoverConnections, tracesOn, desiredContents } from '../checkers/switches.ts';
-import type { Machine } from '../world/machine.ts';
+import type { HostMachine } from '../world/machine.ts';
 import type { Incarnation } from '../world/server.ts';
 import type { World } from '../world/world.ts';
 import { checkInstancesAtRest } from './instances-at-rest.ts';
@@ -81,7 +81,7 @@ function operationAtRest(world: World, holder: Incarnation, id: string, doc: Ope
 
 /** Whether the reason of a waiting item is true in the world, as far as it can be observed there. */
 function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredItem): boolean {
-  const of = (name: unknown): { host: Host | undefined; machine: Machine | undefined } => ({
+  const of = (name: unknown): { host: Host | undefined; machine: HostMachine | undefined } => ({
     host: truth.get(HOST, idOf(HOST, String(name)))?.doc,
     machine: machines.find((one) => one.name === name),
   });
@@ -118,7 +118,7 @@ function isTrue({ truth, machines }: World, { doc: { reason, target } }: StoredI
   }
 }
 
-function isConnected({ host, machine }: { host: Host | undefined; machine: Machine | undefined }): boolean {
+function isConnected({ host, machine }: { host: Host | undefined; machine: HostMachine | undefined }): boolean {
   return machine?.incarnation !== undefined && host?.credential !== undefined;
 }
 
@@ -207,7 +207,7 @@ function hostAtRest({ truth }: World, id: string, { state }: Host): string[] {
 }
 
 /** For reachable hosts, and for removed ones that get the answer. The switches of the others are unknown. */
-function switchAtRest(world: World, machine: Machine): string[] {
+function switchAtRest(world: World, machine: HostMachine): string[] {
   const { truth } = world;
   const host = truth.get(HOST, idOf(HOST, machine.name))?.doc;
   if (machine.incarnation === undefined || host === undefined) return [];
@@ -237,7 +237,7 @@ function switchAtRest(world: World, machine: Machine): string[] {
 }
 
 /** A removed host gets that answer whenever it reports, and clears its switch. */
-function wipedAtRest({ name, switch: { contents } }: Machine): string[] {
+function wipedAtRest({ name, switch: { contents } }: HostMachine): string[] {
   const { changes } = diff(EMPTY_COMPILE_RESULT.contents, contents);
   return changes.slice(0, 1).map((change) => `the switch of removed ${name} still needs ${JSON.stringify(change)}`);
 }

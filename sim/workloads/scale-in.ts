@@ -5,7 +5,7 @@ import { idOf, valueOf } from '../../src/fleet/index.ts';
 import { HOST } from '../../src/hosts/index.ts';
 import { scaleOut } from '../../src/hosts/join/scale-out.ts';
 import { OPERATION } from '../../src/operations/index.ts';
-import type { Command, Operator } from '../world/operator.ts';
+import type { OperatorCommand, Operator } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
 import { InstanceActions } from './instance-actions.ts';
@@ -21,7 +21,7 @@ const JOIN_DEADLINE_MS = 300_000;
 
 interface Person {
   readonly name: string;
-  readonly next: (tag: string) => Command<unknown> | undefined;
+  readonly next: (tag: string) => OperatorCommand<unknown> | undefined;
   readonly pauseMs: number;
 }
 

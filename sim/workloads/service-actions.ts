@@ -12,12 +12,12 @@ import { createTransportZone, editTransportZone } from '../../src/network/tunnel
 import { FLOATING_ADDRESS, PORT, ROUTER } from '../../src/network/index.ts';
 import { OPERATION } from '../../src/operations/index.ts';
 import type { Rng } from '../kernel/rng.ts';
-import type { Command } from '../world/operator.ts';
+import type { OperatorCommand } from '../world/operator.ts';
 import type { World } from '../world/world.ts';
 import { plain } from './commands.ts';
 import { OUTSIDE, ROUTERS, changeSettingTo, ZONES, type ScaleInSetup } from './scale-in-setup.ts';
 
-type MaybeCommand = Command<unknown> | undefined;
+type MaybeCommand = OperatorCommand<unknown> | undefined;
 
 const HANDOVER_DEADLINES_MS = [4000, 600_000, 600_000];
 

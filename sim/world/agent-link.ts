@@ -29,7 +29,7 @@ const COLLECT_TIMEOUT_MS = 10_000;
 
 type GatewayReply<A> = { readonly kind: 'reply'; readonly reply: Reply<A> } | { readonly kind: 'down' };
 
-export class AgentLink implements AgentLinkPort {
+export class SimAgentLink implements AgentLinkPort {
   readonly #world: World;
   readonly #program: Program;
   readonly #link: Link;

@@ -4,7 +4,7 @@ import { Fleet, type Change, type Registry } from '../../src/fleet/index.ts';
 import type { Fence, Lease, StoredCommit, TextCommit } from '../../src/journal/index.ts';
 import { addDigests, hashOf, subtractDigest } from './digest.ts';
 
-export interface Entry {
+export interface LedgerEntry {
   readonly commit: StoredCommit;
   readonly changes: readonly Change[];
   /** The incarnation that wrote it. */
@@ -24,9 +24,9 @@ function changesOf(commit: TextCommit): Change[] {
 }
 
 export class Ledger {
-  readonly entries: Entry[] = [];
+  readonly entries: LedgerEntry[] = [];
   /** The commits that power failures lost although they had been accepted. */
-  readonly lost: Entry[] = [];
+  readonly lost: LedgerEntry[] = [];
   /** The digest of all resources at each revision. */
   readonly #digests: number[] = [0];
   #parts = new Map<string, number>();
@@ -35,7 +35,7 @@ export class Ledger {
     return this.entries.length;
   }
 
-  at(revision: number): Entry | undefined {
+  at(revision: number): LedgerEntry | undefined {
     return this.entries[revision - 1];
   }
 
@@ -43,7 +43,7 @@ export class Ledger {
     return this.#digests[revision];
   }
 
-  record(batches: readonly TextCommit[], note: Omit<Entry, 'commit' | 'changes'>): Entry[] {
+  record(batches: readonly TextCommit[], note: Omit<LedgerEntry, 'commit' | 'changes'>): LedgerEntry[] {
     const added = batches.map((batch, at) => ({
       ...note,
       commit: { ...batch, revision: this.head + at + 1 },

@@ -3,7 +3,7 @@ import type { Rng } from '../kernel/rng.ts';
 import type { Incarnation, Server } from './server.ts';
 import type { World } from './world.ts';
 
-export interface Message<T> {
+export interface LinkMessage<T> {
   readonly label: string;
   readonly to: Server;
   /** Runs in the incarnation that the server has when the message arrives. */
@@ -49,7 +49,7 @@ export class Link {
     return this.#rng.pick(this.#world.servers);
   }
 
-  send<T>(message: Message<T>, onAnswer: (answer: T) => void): void {
+  send<T>(message: LinkMessage<T>, onAnswer: (answer: T) => void): void {
     this.#travel(message, onAnswer);
     if (message.repeatable && this.#draw(this.repeatPercent)) {
       this.#world.fault('link', `${message.label} repeated`);
@@ -62,7 +62,7 @@ export class Link {
     );
   }
 
-  #travel<T>(message: Message<T>, onAnswer: (answer: T) => void): void {
+  #travel<T>(message: LinkMessage<T>, onAnswer: (answer: T) => void): void {
     const { label, to } = message;
     if (this.#isLost(label)) return;
     const { scheduler } = this.#world;
@@ -79,7 +79,7 @@ export class Link {
     });
   }
 
-  async #serve<T>({ label, serve }: Message<T>, life: Incarnation, onAnswer: (answer: T) => void): Promise<void> {
+  async #serve<T>({ label, serve }: LinkMessage<T>, life: Incarnation, onAnswer: (answer: T) => void): Promise<void> {
     const answer = await serve(life);
     if (!life.program.alive || this.#isLost(`answer to ${label}`)) return;
     this.#world.scheduler.after(this.#delay(), `answer to ${label} arrives`, () => onAnswer(answer));

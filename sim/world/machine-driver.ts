@@ -14,7 +14,7 @@ import type { Task, TaskResult } from '../../src/operations/index.ts';
 import { SimClock } from '../kernel/clock.ts';
 import type { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
-import type { Machine } from './machine.ts';
+import type { HostMachine } from './machine.ts';
 import { HostNetworkPort } from './network-port.ts';
 import type { World } from './world.ts';
 
@@ -49,7 +49,7 @@ export class WatchedHypervisor extends SimulatedHypervisor {
 }
 
 /** The host that serves a NAT service has connections of it: here one for each time that it began to serve. */
-function trackTranslations({ name, switch: its }: Machine, { parts }: View): void {
+function trackTranslations({ name, switch: its }: HostMachine, { parts }: View): void {
   const shown = readDataplaneView(name, parts);
   const doing = shown?.services.filter(({ type, role }) => type === 'nat' && role === 'designated') ?? [];
   if (shown === undefined || doing.length === 0) return;
@@ -66,18 +66,18 @@ export const LEFT_WITH_STRAYS = 'never: a host leaves with something that the fl
 
 export interface DriverParts {
   readonly world: World;
-  readonly machine: Machine;
+  readonly machine: HostMachine;
   readonly program: Program;
   readonly rng: Rng;
   /** Called for every command to the machine. */
   readonly follow: (stamp: View['stamp'], what: string, text: string) => void;
 }
 
-function preflightOf({ passesPreflight }: Machine): TaskResult {
+function preflightOf({ passesPreflight }: HostMachine): TaskResult {
   return passesPreflight ? { outcome: 'done' } : { outcome: 'failed', problems: ['no virtualisation extensions'] };
 }
 
-function unpreparableServices({ unpreparable }: Machine): Pick<SimulatedNodeOptions, 'prepareFailureOf'> {
+function unpreparableServices({ unpreparable }: HostMachine): Pick<SimulatedNodeOptions, 'prepareFailureOf'> {
   return { prepareFailureOf: (service) => (unpreparable.has(service) ? 'its next hop does not answer' : undefined) };
 }
 

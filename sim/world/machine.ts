@@ -7,7 +7,7 @@ import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
-import { AgentLink } from './agent-link.ts';
+import { SimAgentLink } from './agent-link.ts';
 import type { Link } from './link.ts';
 import { machineDriver, WatchedHypervisor } from './machine-driver.ts';
 import { logInto } from './server.ts';
@@ -18,7 +18,7 @@ interface AgentIncarnation {
   readonly agent: Agent;
 }
 
-export class Machine {
+export class HostMachine {
   readonly name: string;
   readonly site: string;
   readonly link: Link;
@@ -90,7 +90,7 @@ export class Machine {
     const program = new Program(`${this.name}.${this.#starts}`, scheduler, calls);
     const clock = new SimClock(program);
     const ports = {
-      link: new AgentLink(this.#world, program, { link: this.link, issued: (view) => this.#note(view) }),
+      link: new SimAgentLink(this.#world, program, { link: this.link, issued: (view) => this.#note(view) }),
       disk: this.#disk(program),
       driver: machineDriver({
         world: this.#world,

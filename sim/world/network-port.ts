@@ -14,7 +14,7 @@ import {
   type NetworkOrder,
   type PortAnswer,
 } from '../../src/network/index.ts';
-import type { Program, Reply } from '../kernel/program.ts';
+import type { Program, ReplyHandle } from '../kernel/program.ts';
 import type { World } from './world.ts';
 
 class NetworkCalls {
@@ -50,7 +50,7 @@ class NetworkCalls {
     });
   }
 
-  #timeOut(reply: Reply<unknown>, afterMs = this.#patienceMs): void {
+  #timeOut(reply: ReplyHandle<unknown>, afterMs = this.#patienceMs): void {
     if (afterMs !== undefined) reply.fail(afterMs, new NetworkUnavailable('the way to the network broke'));
   }
 
@@ -62,7 +62,7 @@ class NetworkCalls {
     });
   }
 
-  async #serve<T>(serve: () => Promise<T>, reply?: Reply<T>, replyMs = 1): Promise<void> {
+  async #serve<T>(serve: () => Promise<T>, reply?: ReplyHandle<T>, replyMs = 1): Promise<void> {
     try {
       const answer = await serve();
       reply?.answer(replyMs, answer);

@@ -7,7 +7,7 @@ import type { Link } from './link.ts';
 import type { Incarnation, Server } from './server.ts';
 import type { World } from './world.ts';
 
-export interface Command<A> {
+export interface OperatorCommand<A> {
   /** Unique in the world; commits made for it carry it as `by`. */
   readonly tag: string;
   /** Created at the server that receives it, as an API route would. */
@@ -62,7 +62,7 @@ export class Operator {
   }
 
   /** Retries until it is decided. Undefined when it never was, or it stayed unknown whether it was done. */
-  async ask<A>(command: Command<A>): Promise<Outcome<A> | undefined> {
+  async ask<A>(command: OperatorCommand<A>): Promise<Outcome<A> | undefined> {
     const { tag, once, request } = command;
     const outcome = await this.#insist({ tag, serve: (life) => life.journal.submit(request(life)) }, once);
     return outcome as Outcome<A> | undefined;

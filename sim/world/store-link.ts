@@ -3,7 +3,7 @@ import type { Rng } from '../kernel/rng.ts';
 import { FaultyPath } from './faulty-path.ts';
 
 /** The fate of one call. Times are from now. */
-export type Fate =
+export type StoreCallFate =
   | { readonly kind: 'served'; readonly requestMs: number; readonly replyMs: number }
   /** Never reached the database, and the caller gets an error. */
   | { readonly kind: 'refused'; readonly afterMs: number }
@@ -17,7 +17,7 @@ export type Fate =
   | { readonly kind: 'served-before-next'; readonly afterMs: number };
 
 export class StoreLink extends FaultyPath {
-  draw(rng: Rng): Fate {
+  draw(rng: Rng): StoreCallFate {
     if (this.cut) return { kind: 'refused', afterMs: rng.between(1, 50) };
     const requestMs = 1 + rng.below(3) + this.delay(rng);
     const replyMs = 1 + rng.below(3) + this.delay(rng);

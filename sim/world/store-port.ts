@@ -16,7 +16,7 @@ import {
   type Store,
   type WriteAnswer,
 } from '../../src/journal/index.ts';
-import type { Program, Reply } from '../kernel/program.ts';
+import type { Program, ReplyHandle } from '../kernel/program.ts';
 import type { Rng } from '../kernel/rng.ts';
 import type { StoreLink } from './store-link.ts';
 
@@ -94,7 +94,7 @@ export class StorePort implements Store {
     });
   }
 
-  async #hint(revision: number, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
+  async #hint(revision: number, signal: AbortSignal, reply: ReplyHandle<undefined>): Promise<void> {
     const { link, database } = this.#options;
     if (link.cut) return;
     await database.waitForChange(revision, signal);
@@ -140,7 +140,7 @@ export class StorePort implements Store {
     });
   }
 
-  async #vacancy(name: string, signal: AbortSignal, reply: Reply<undefined>): Promise<void> {
+  async #vacancy(name: string, signal: AbortSignal, reply: ReplyHandle<undefined>): Promise<void> {
     const { link, database, rng } = this.#options;
     if (link.cut) return;
     await database.awaitVacancy({ name, signal });
@@ -197,7 +197,7 @@ export class StorePort implements Store {
     serve?.();
   }
 
-  async #serve<T>(serve: () => Promise<T>, reply: Reply<T>, replyMs: number): Promise<void> {
+  async #serve<T>(serve: () => Promise<T>, reply: ReplyHandle<T>, replyMs: number): Promise<void> {
     const { link, rng, program, witness } = this.#options;
     // A link that was cut while the request was in flight lost the request or the reply.
     if (link.cut && rng.chance(0.5)) {

@@ -10,11 +10,11 @@ import { Scheduler } from '../kernel/scheduler.ts';
 import { Trace } from '../kernel/trace.ts';
 import type { Checker, Observer } from '../checkers/checker.ts';
 import { HeartbeatLog } from './heartbeat-log.ts';
-import { Ledger, type Entry } from './ledger.ts';
+import { Ledger, type LedgerEntry } from './ledger.ts';
 import { Link } from './link.ts';
-import type { Machine } from './machine.ts';
+import type { HostMachine } from './machine.ts';
 import type { InventoryPath } from './managers/inventory-port.ts';
-import type { ActingOrder, ClusterCall, ClusterState } from './clusters/cluster-calls.ts';
+import type { ActingOrder, ClusterCall, ClusterContents } from './clusters/cluster-calls.ts';
 import type { SimCluster } from './clusters/sim-cluster.ts';
 import type { SimManager } from './managers/manager.ts';
 import { SimNetwork } from './network.ts';
@@ -50,7 +50,7 @@ export class World implements StoreObserver {
   readonly faults = new Tally();
   readonly servers: readonly Server[];
   readonly links: Link[] = [];
-  readonly machines: Machine[] = [];
+  readonly machines: HostMachine[] = [];
   readonly managers: SimManager[] = [];
   /** The way to the inventory of bare-metal nodes, in worlds that have some. */
   inventory: InventoryPath | undefined;
@@ -137,7 +137,7 @@ export class World implements StoreObserver {
     for (const entry of entries) this.#follow(entry);
   }
 
-  #follow(entry: Entry): void {
+  #follow(entry: LedgerEntry): void {
     const { commit, changes } = entry;
     // A power failure on a disk that does not flush takes revisions back: start anew, the checkers will report it.
     if (commit.revision !== this.#truth.revision + 1)
@@ -165,12 +165,12 @@ export class World implements StoreObserver {
     for (const watch of this.#observers) watch.onRebuilt?.(life);
   }
 
-  onDriverCall(machine: Machine): void {
+  onDriverCall(machine: HostMachine): void {
     for (const watch of this.#observers) watch.onDriverCall?.(machine);
   }
 
   /** The contents of a machine have changed. */
-  onMachineChanged(machine: Machine): void {
+  onMachineChanged(machine: HostMachine): void {
     for (const watch of this.#observers) watch.onMachineChanged?.(machine);
   }
 
@@ -184,7 +184,7 @@ export class World implements StoreObserver {
   }
 
   /** The cluster has served it. */
-  onClusterServed(call: ClusterCall, before: ClusterState): void {
+  onClusterServed(call: ClusterCall, before: ClusterContents): void {
     for (const watch of this.#observers) watch.onClusterServed?.(call, before);
   }
 

@@ -2,7 +2,7 @@
 // compared by hash in constant time. A cached caller is valid only while the token is the very same document.
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { newBucket, type TokenBucket } from './limits/rate-limit.ts';
+import { newBucket, type CallerBucket } from './limits/rate-limit.ts';
 import { RecentCache } from './recent-cache.ts';
 import { newUsage, type Usage } from './limits/usage.ts';
 import {
@@ -23,7 +23,7 @@ export interface CallerState {
   readonly caller: Caller;
   /** Whose secret the caller has shown. */
   readonly token: StoredToken;
-  readonly bucket: TokenBucket;
+  readonly bucket: CallerBucket;
   readonly usage: Usage;
   /** The last body of a route whose callers repeat themselves. */
   lastBody?: LastBody;

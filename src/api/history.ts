@@ -144,7 +144,7 @@ interface VisibleCommit {
   readonly chars: number;
 }
 
-interface HistoryPage {
+interface RepresentedPage {
   readonly items: readonly VisibleCommit[];
   /** The entry below the page, for what changed in the last one. */
   readonly older?: VisibleCommit | undefined;
@@ -152,7 +152,10 @@ interface HistoryPage {
 }
 
 /** Reads on until the page is full: what the caller may not see is skipped. */
-async function readVisiblePage(source: HistorySource, { query, caller, sight }: HistoryRequest): Promise<HistoryPage> {
+async function readVisiblePage(
+  source: HistorySource,
+  { query, caller, sight }: HistoryRequest,
+): Promise<RepresentedPage> {
   const { journal, workload } = source;
   const { kind, id, operation, limit = LIMIT_DEFAULT } = query;
   const kinds = kind === undefined ? undefined : new Set([kind]);
@@ -183,7 +186,7 @@ async function readVisiblePage(source: HistorySource, { query, caller, sight }: 
 }
 
 /** The last one found is the first of the next page. */
-function splitPage(seen: readonly VisibleCommit[]): HistoryPage {
+function splitPage(seen: readonly VisibleCommit[]): RepresentedPage {
   const items = seen.slice(0, -1);
   return { items, older: seen.at(-1), next: items.at(-1)?.commit.revision };
 }

@@ -4,4 +4,4 @@ export { InsecureListen, type ListenAddress } from './listen.ts';
 export { Metrics } from './metrics.ts';
 export { describeApi } from './openapi.ts';
 export { createServer } from './server.ts';
-export type { Server, ServerOptions } from './server.ts';
+export type { ApiServer, ServerOptions } from './server.ts';

@@ -67,7 +67,7 @@ export interface ServerOptions {
   readonly checkPeer?: CheckPeer;
 }
 
-export interface Server {
+export interface ApiServer {
   readonly app: FastifyInstance;
   /** Everything it serves. */
   readonly routes: readonly Route[];
@@ -85,7 +85,7 @@ export interface Server {
 const CLOSE_TIMEOUT_MS = 10_000;
 const IDLE_SWEEP_MS = 20;
 
-export function createServer(options: ServerOptions): Server {
+export function createServer(options: ServerOptions): ApiServer {
   const closing = new AbortController();
   let url: string | undefined;
   const limits = { ...DEFAULT_LIMITS, ...options.limits };

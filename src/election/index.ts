@@ -11,6 +11,7 @@ export {
 export type { Handover, Service, ServiceType, StoredService } from './model.ts';
 export { bfdDetectorOf } from './bfd-majority.ts';
 export type { PeerBfdStatus } from './bfd-majority.ts';
+export type { IsBfdDownByMajority } from './health.ts';
 export { rebalanceServices } from './rebalance.ts';
 export { ELECTION, bfdSettingsOf } from './settings.ts';
 export { bfdPeers, bfdObservedHostsOf, bfdObserverHostsOf } from './bfd-peers.ts';

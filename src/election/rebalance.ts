@@ -80,18 +80,14 @@ function findMovableServices(fleet: FleetReader, context: ElectionContext): Map<
   return byHost;
 }
 
-interface DesignationMove {
+interface PlannedMove {
   readonly service: StoredService;
   readonly to: Candidate;
 }
 
 /** To the least loaded candidate of one of its services; of several services the first by id. */
-function bestMove(
-  context: ElectionContext,
-  host: string,
-  services: readonly StoredService[],
-): DesignationMove | undefined {
-  let best: DesignationMove | undefined;
+function bestMove(context: ElectionContext, host: string, services: readonly StoredService[]): PlannedMove | undefined {
+  let best: PlannedMove | undefined;
   for (const service of services) {
     const to = context.candidatesOf(service, [host]).eligible.first;
     if (to === undefined || context.scoreOf(host) - to.score < WORTH_IT) continue;

@@ -19,6 +19,12 @@ export interface Stored<K extends string = string, D extends AnyDoc = AnyDoc> {
   readonly doc: D;
 }
 
+/** Who makes a change, and when: a decision writes them as `changedBy` and `changedAtMs`. */
+export interface ChangeNote {
+  readonly by: string;
+  readonly nowMs: number;
+}
+
 /** A resource's whole new document, or its deletion. */
 export interface Change {
   readonly kind: string;

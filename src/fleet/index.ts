@@ -1,6 +1,6 @@
 export { AscendingMap } from './ascending-map.ts';
 export { idOf, isId, mergeChanges, put, remove } from './document.ts';
-export type { AnyDoc, Change, Id, Kind, Reason, Refusal, Stored } from './document.ts';
+export type { AnyDoc, Change, ChangeNote, Id, Kind, Reason, Refusal, Stored } from './document.ts';
 export { Fleet } from './fleet.ts';
 export { IdGroups } from './id-groups.ts';
 export type { FleetReader } from './reader.ts';

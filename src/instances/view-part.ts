@@ -2,11 +2,18 @@
 // never read an absent instance as an order to destroy it.
 import type { AppliedChange, FleetReader, Stored } from '../fleet/index.ts';
 import { findHost, type Host, type SmallViewPart } from '../hosts/index.ts';
-import { CLAIM, claimId, CLAIMS_BY_HOST, PORT, PORTS_BY_INSTANCE, type Claim, type Port } from '../network/index.ts';
+import {
+  CLAIM,
+  claimId,
+  CLAIMS_BY_HOST,
+  PORT,
+  PORTS_BY_INSTANCE,
+  type Claim,
+  type Port,
+  type StoredPort,
+} from '../network/index.ts';
 import { INSTANCE, INSTANCES_BY_HOST, type Instance, type InstanceId, type InstanceState } from './model.ts';
 import { bindModeOn } from './build/placement.ts';
-
-type StoredPort = Stored<'port', Port>;
 
 export interface ViewPort {
   readonly id: string;

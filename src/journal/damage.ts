@@ -1,6 +1,5 @@
 // The kinds of damage that a store can find in its data, with the text for operators. Pure: finding it is the store's work.
-
-type ResourceKey = readonly [kind: string, id: string];
+import type { ResourceKey } from './resource-key.ts';
 
 export type Damage =
   /** The document is not what was written at that revision. */

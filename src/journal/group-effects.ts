@@ -1,8 +1,9 @@
 // The net effect of a group on the resources once all its batches are applied, and its preconditions. A resource that
 // changes several times in one group is written once, as it ends.
+import type { ResourceKey } from './resource-key.ts';
 import type { ChainedCommit } from './chain.ts';
 import type { DocumentTotals } from './damage.ts';
-import type { CommitBatch, WriteConflict, Precondition, ResourceKey } from './store.ts';
+import type { CommitBatch, WriteConflict, Precondition } from './store.ts';
 
 interface Upsert {
   readonly kind: string;

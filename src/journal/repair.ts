@@ -1,12 +1,12 @@
 // Plans the repair of a damaged store once an operator has accepted the loss: documents are taken from the log where it still
 // has them, the log is cut behind the last damage, and the head is made to fit. Pure: the dump comes in page by page.
+import type { ResourceKey } from './resource-key.ts';
 import { digestDocument, type Sha256 } from './chain.ts';
 import { ChainWalk } from './chain-walk.ts';
 import type { CommitRow } from './commit-row.ts';
 import type { DumpHead, DumpSink } from './dump.ts';
 import type { ResourceRow } from './load-check.ts';
 import { decodeRow } from './read-answer.ts';
-import type { ResourceKey } from './store.ts';
 
 export interface Repair {
   /** Documents to be written, with their digests. */

@@ -2,6 +2,7 @@
 // contract suite. A store knows nothing of fleets: bodies are text to it. It continues the hash chain with every group that
 // it writes, and checks it with everything that it reads.
 import type { Damage } from './damage.ts';
+import type { ResourceKey } from './resource-key.ts';
 
 /** One change as the store keeps it: `body` is JSON text, null for a deletion. */
 export interface TextChange {
@@ -9,9 +10,6 @@ export interface TextChange {
   readonly id: string;
   readonly body: string | null;
 }
-
-/** Which resource: its kind and its id. */
-export type ResourceKey = readonly [kind: string, id: string];
 
 /** What must hold when a commit is written, checked inside its transaction. */
 export type Precondition =

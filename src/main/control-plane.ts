@@ -6,7 +6,7 @@ import type { SecretMask } from '../access/index.ts';
 import { INTEGRITY_CONTROLLER } from '../alarms/module.ts';
 import { AGENT_GATEWAY } from '../agent/module.ts';
 import type { AgentGateway } from '../agent/runtime.ts';
-import { ADMIN_TOKEN_FILE, createServer, Metrics, type Server } from '../api/runtime.ts';
+import { ADMIN_TOKEN_FILE, createServer, Metrics, type ApiServer } from '../api/runtime.ts';
 import { IronicInventory, type IronicClient } from '../baremetal/runtime.ts';
 import type { Controller, Runtime } from '../composition/index.ts';
 import type { Journal } from '../journal/index.ts';
@@ -200,7 +200,7 @@ function certificateToStartWith(paths: CertificatePaths): Certificate {
 }
 
 function reloaderOf(
-  server: Server,
+  server: ApiServer,
   served: Certificate | undefined,
   { tls: paths, log }: ControlPlaneOptions,
 ): CertificateReloader | undefined {
@@ -209,7 +209,7 @@ function reloaderOf(
   return new CertificateReloader({ paths, served, serve, clock, log, registry: server.metrics.registry });
 }
 
-async function startListening(server: Server, { listen }: ControlPlaneOptions): Promise<string> {
+async function startListening(server: ApiServer, { listen }: ControlPlaneOptions): Promise<string> {
   const address = parseListenAddress(listen);
   try {
     return await server.listen(address);

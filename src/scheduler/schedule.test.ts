@@ -79,7 +79,7 @@ describe(
       fc.assert(property, { numRuns: 5 });
     });
 
-    it('in fleets whose hosts have so little in common that they share a cluster', () => {
+    it('in fleets whose hosts have so little in common that they share a bay group', () => {
       const property = fc.property(fc.nat(), (seed) => expectAgreement(seed, 700, 'unlike'));
       fc.assert(property, { numRuns: 3 });
     });

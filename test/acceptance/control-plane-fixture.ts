@@ -23,7 +23,7 @@ import { composeOrderPools } from '../../src/network/index.ts';
 import { SimulatedNetwork } from '../../src/network/runtime.ts';
 import { isOpen, ITEM, type Log } from '../../src/operations/index.ts';
 import { WatchedDriver, WatchedSwitch, type PerformedTask } from './nodes-fixture.ts';
-import { ADDRESS, Server, sha256 } from './server-fixture.ts';
+import { ADDRESS, AcceptanceServer, sha256 } from './server-fixture.ts';
 
 export interface ControlPlaneHarnessOptions {
   /** Instead of this one: with modules of a test. */
@@ -67,7 +67,7 @@ export class ControlPlaneHarness {
   /** Whether hosts have credentials of their own, as older ones must. */
   hostsHaveCredentials = true;
   readonly #disk = new MemoryDisk({ journalId: 'journal-1', nowMs: () => this.clock.nowMs() });
-  readonly #servers: Server[] = [];
+  readonly #servers: AcceptanceServer[] = [];
   readonly #onCommit = new Set<(applied: readonly AppliedChange[]) => void>();
   readonly #onOrder = new Set<(when: 'before' | 'after') => void>();
   readonly #onSwitched = new Set<(host: string, changes: readonly SwitchChange[]) => void>();
@@ -138,9 +138,9 @@ export class ControlPlaneHarness {
   }
 
   /** Starts a server on the present disk. It becomes leader as soon as no other is. */
-  async startServer(): Promise<Server> {
+  async startServer(): Promise<AcceptanceServer> {
     const { clock, ids, log, network, program } = this;
-    const server = new Server({
+    const server = new AcceptanceServer({
       program,
       name: this.ids.next('server'),
       disk: this.#disk,
@@ -159,7 +159,7 @@ export class ControlPlaneHarness {
     return server;
   }
 
-  get server(): Server {
+  get server(): AcceptanceServer {
     const found = this.#servers.find(({ isDeciding }) => isDeciding) ?? this.#servers.at(-1);
     if (found === undefined) throw new Error('there is no server');
     return found;
@@ -198,7 +198,7 @@ export class ControlPlaneHarness {
     void this.agents.stopAll();
   }
 
-  #committed(server: Server, revision: number, applied: readonly AppliedChange[]): void {
+  #committed(server: AcceptanceServer, revision: number, applied: readonly AppliedChange[]): void {
     const { fleet } = server.journal;
     for (const invariant of fleet.registry.invariants) {
       for (const broken of invariant.check(applied, fleet))

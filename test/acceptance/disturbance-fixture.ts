@@ -5,7 +5,7 @@ import { INSTANCE } from '../../src/instances/index.ts';
 import { CLAIM, PORT } from '../../src/network/index.ts';
 import { ITEM, isOpen } from '../../src/operations/index.ts';
 import { startFixtureF, type FixtureF } from './reference-fixture.ts';
-import type { World } from './world-fixture.ts';
+import type { AcceptanceWorld } from './world-fixture.ts';
 
 export type DisturbancePoint = 'after a commit' | 'before an order' | 'after an order';
 
@@ -19,7 +19,7 @@ export interface BuildVariant {
   readonly name: string;
   readonly fixture: FixtureF;
   /** The faults of each build. */
-  readonly faults?: readonly Parameters<World['arm']>[0][];
+  readonly faults?: readonly Parameters<AcceptanceWorld['arm']>[0][];
   readonly ends: 'active' | 'error';
 }
 
@@ -64,7 +64,7 @@ export const BUILD_VARIANTS: readonly BuildVariant[] = [
 ];
 
 export interface DisturbedBuild {
-  readonly world: World;
+  readonly world: AcceptanceWorld;
   readonly name: string;
   /** False for the last one, whose build was over before its point came. */
   readonly isDisturbed: boolean;
@@ -72,7 +72,7 @@ export interface DisturbedBuild {
 
 export interface Disturbance {
   readonly point: DisturbancePoint;
-  readonly disturb: (world: World, name: string) => void;
+  readonly disturb: (world: AcceptanceWorld, name: string) => void;
   readonly verify: (built: DisturbedBuild) => Promise<void>;
   /** What is disturbed of an existing instance; its build by default. */
   readonly work?: DisturbedWork;
@@ -81,8 +81,8 @@ export interface Disturbance {
 export interface DisturbedWork {
   readonly name: string;
   /** The steps before, undisturbed. */
-  readonly prepare?: (world: World, name: string) => Promise<void>;
-  readonly begin: (world: World, name: string) => Promise<void>;
+  readonly prepare?: (world: AcceptanceWorld, name: string) => Promise<void>;
+  readonly begin: (world: AcceptanceWorld, name: string) => Promise<void>;
 }
 
 /** Builds one instance after the other, each disturbed one point later, until one is not disturbed. Returns how many were. */
@@ -108,7 +108,7 @@ export async function disturbAtEachPoint(
   }
 }
 
-function countdown(world: World, point: DisturbancePoint, nth: number, strike: () => void) {
+function countdown(world: AcceptanceWorld, point: DisturbancePoint, nth: number, strike: () => void) {
   let left = nth;
   const count = (): void => {
     left -= 1;
@@ -124,7 +124,7 @@ function countdown(world: World, point: DisturbancePoint, nth: number, strike: (
 }
 
 /** Nothing of an instance is left but the user's port, as it was before. */
-export function expectNothingLeft(world: World, name: string): void {
+export function expectNothingLeft(world: AcceptanceWorld, name: string): void {
   expect(world.all(INSTANCE).map(({ id }) => id)).not.toContain(name);
   expect(world.all(CLAIM).filter(({ doc }) => doc.instance === name)).toEqual([]);
   expect(world.all(ITEM).filter(({ doc }) => isOpen(doc))).toEqual([]);

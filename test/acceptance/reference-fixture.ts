@@ -1,7 +1,7 @@
 // Fixture F of the acceptance list.
 import type { BackEndName } from '../../src/network/index.ts';
 import type { ControlPlaneHarnessOptions } from './control-plane-fixture.ts';
-import { World, type HostShape } from './world-fixture.ts';
+import { AcceptanceWorld, type AcceptanceHostShape } from './world-fixture.ts';
 
 /** A back end in the journal, and one outside of it. */
 export const BOTH = ['embedded', 'simulated'] as const;
@@ -9,7 +9,7 @@ export const BOTH = ['embedded', 'simulated'] as const;
 export interface FixtureF extends ControlPlaneHarnessOptions {
   readonly backEnd?: BackEndName;
   /** Overrides for some hosts. */
-  readonly hosts?: Readonly<Record<string, HostShape>>;
+  readonly hosts?: Readonly<Record<string, AcceptanceHostShape>>;
   /** The pools of the two subnets, where they do not cover them. */
   readonly pool0?: readonly { readonly first: string; readonly last: string }[];
   readonly pool2?: readonly { readonly first: string; readonly last: string }[];
@@ -19,8 +19,12 @@ export interface FixtureF extends ControlPlaneHarnessOptions {
  * Hosts h1..h5 with weights that fall, in strict order; a routed network `n`; segment seg0 reaches h2, h4 and h5, segment seg2
  * reaches h3 and h5, h1 is in none.
  */
-export async function startFixtureF({ backEnd = 'embedded', hosts = {}, ...options }: FixtureF = {}): Promise<World> {
-  const world = await World.empty(options);
+export async function startFixtureF({
+  backEnd = 'embedded',
+  hosts = {},
+  ...options
+}: FixtureF = {}): Promise<AcceptanceWorld> {
+  const world = await AcceptanceWorld.empty(options);
   await world.net('n', { backEnd });
   await world.segment('seg0', 'n');
   await world.segment('seg2', 'n');

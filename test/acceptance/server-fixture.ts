@@ -89,7 +89,7 @@ class MortalStore extends MemoryStore {
   }
 }
 
-export interface ServerParts {
+export interface AcceptanceServerParts {
   readonly name: string;
   readonly disk: MemoryDisk;
   readonly clock: Clock;
@@ -99,12 +99,12 @@ export interface ServerParts {
   readonly program: Composition;
   readonly hasCredentials: () => boolean;
   /** Called for every commit before any other listener on this server. */
-  readonly onCommit: (server: Server, revision: number, applied: readonly AppliedChange[]) => void;
+  readonly onCommit: (server: AcceptanceServer, revision: number, applied: readonly AppliedChange[]) => void;
   /** Called for every order to a back end, before it is sent and after it was carried out. */
   readonly onOrder: (when: 'before' | 'after') => void;
 }
 
-export class Server {
+export class AcceptanceServer {
   readonly name: string;
   readonly journal: Journal;
   readonly gateway: AgentGateway;
@@ -115,7 +115,7 @@ export class Server {
   readonly #stopping = new AbortController();
   readonly #runners: readonly Controller[];
 
-  constructor(parts: ServerParts) {
+  constructor(parts: AcceptanceServerParts) {
     const { name, disk, clock, ids, log, program } = parts;
     this.name = name;
     const journal = new Journal({
@@ -156,7 +156,7 @@ export class Server {
   }
 
   /** Called around each order. */
-  #networkDriver({ clock, network, hasCredentials, onOrder }: ServerParts): Driver {
+  #networkDriver({ clock, network, hasCredentials, onOrder }: AcceptanceServerParts): Driver {
     const driver = new NetworkDriver({ clock, backEnds: simulatedBackEnds(network), hasCredentials });
     return {
       carryOut: async (action, fence) => {

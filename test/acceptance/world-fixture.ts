@@ -38,7 +38,7 @@ import { SCHEDULER, SPREADING } from '../../src/scheduler/index.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { ControlPlaneHarness, type ControlPlaneHarnessOptions } from './control-plane-fixture.ts';
 
-export interface HostShape extends Partial<HostSpec> {
+export interface AcceptanceHostShape extends Partial<HostSpec> {
   readonly memoryGiB?: number;
   /** The segments that it reaches; their physical networks have their names with `phys-` in front. */
   readonly segments?: readonly string[];
@@ -50,9 +50,9 @@ type Fault = Parameters<ControlPlaneHarness['network']['faults']['arm']>[0];
 
 const HOUR_MS = 3_600_000;
 
-export class World extends ControlPlaneHarness {
+export class AcceptanceWorld extends ControlPlaneHarness {
   /** A control plane without hosts and networks. At the end of the test it must have no violations. */
-  static async empty<W extends World>(
+  static async empty<W extends AcceptanceWorld>(
     this: new (options: ControlPlaneHarnessOptions) => W,
     options: ControlPlaneHarnessOptions = {},
   ): Promise<W> {
@@ -74,7 +74,7 @@ export class World extends ControlPlaneHarness {
   }
 
   /** Joins hosts, starts their agents and waits until they are in service. */
-  async hosts(shapes: Readonly<Record<string, HostShape>>): Promise<void> {
+  async hosts(shapes: Readonly<Record<string, AcceptanceHostShape>>): Promise<void> {
     const specs = Object.entries(shapes).map(([name, shape]) => hostSpec(name, shape));
     const command = { operation: this.operation(), deadlineMs: HOUR_MS, by: 'ann', nowMs: this.nowMs };
     await this.commit((fleet) => joinHosts(fleet, { hosts: specs, ...command }));
@@ -263,7 +263,7 @@ function present<T>(found: T | undefined, what: string): T {
   return found;
 }
 
-function hostSpec(name: string, { memoryGiB = 64, segments = [], version: _, ...spec }: HostShape): HostSpec {
+function hostSpec(name: string, { memoryGiB = 64, segments = [], version: _, ...spec }: AcceptanceHostShape): HostSpec {
   const capacity = { vcpus: 64, memoryMiB: memoryGiB * 1024, diskGiB: 1000, ratios: { vcpus: 4, memory: 1, disk: 1 } };
   return { name, capacity, physicalNetworks: segments.map((one) => `phys-${one}`), ...spec };
 }

@@ -3,14 +3,14 @@ import pino from 'pino';
 import { TestControlPlane, type TestControlPlaneServer } from '../../src/agent/server/control-plane-fixture.ts';
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { agentRoutes } from '../../src/agent/runtime.ts';
-import { createServer, type Server } from '../../src/api/runtime.ts';
+import { createServer, type ApiServer } from '../../src/api/runtime.ts';
 import { compose } from '../../src/composition/index.ts';
 import { NO_SECRETS } from '../../src/keys/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { freePort } from '../free-port.ts';
 
 export class HttpPlane extends TestControlPlane {
-  readonly #servers: Server[] = [];
+  readonly #servers: ApiServer[] = [];
 
   constructor() {
     super(realClock);
@@ -20,7 +20,7 @@ export class HttpPlane extends TestControlPlane {
   /** Starts a server on a port of its own; answers its address. */
   async listen(
     name: string,
-  ): Promise<{ readonly url: string; readonly server: TestControlPlaneServer; readonly api: Server }> {
+  ): Promise<{ readonly url: string; readonly server: TestControlPlaneServer; readonly api: ApiServer }> {
     const port = await freePort();
     const url = `http://127.0.0.1:${port}`;
     const server = await this.start(name, url);

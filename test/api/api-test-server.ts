@@ -3,7 +3,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { createToken, newSecret, SecretMask, type NewToken, type Token } from '../../src/access/index.ts';
 import { OUTSIDE_INVENTORIES } from '../../src/baremetal/index.ts';
 import { AGENT_GATEWAY, HEARTBEAT_LISTENER } from '../../src/agent/module.ts';
-import { createServer, hashSecret, type Server, type ServerOptions } from '../../src/api/runtime.ts';
+import { createServer, hashSecret, type ApiServer, type ServerOptions } from '../../src/api/runtime.ts';
 import { provide, Runtime, SECRET_MASK, type Composition, type ServiceOf } from '../../src/composition/index.ts';
 import { idOf, put, type Change } from '../../src/fleet/index.ts';
 import type { Host } from '../../src/hosts/index.ts';
@@ -27,7 +27,7 @@ const NO_LIMITS = { perTokenPerSecond: Infinity, perAddressPerSecond: Infinity }
 const LEASE = 'fleet';
 
 export interface ApiTestServer {
-  readonly server: Server;
+  readonly server: ApiServer;
   readonly journal: Journal;
   /** Its running parts: none runs but the agent gateway. */
   readonly runtime: Runtime;

@@ -8,7 +8,7 @@ import type { View } from '../../src/agent/protocol/messages.ts';
 import type { TaskAnswer } from '../../src/operations/index.ts';
 import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
 import { selfSigned } from '../self-signed.ts';
-import { joined, QUIET, startForeignServer, type Handler } from './hostile-link.ts';
+import { joined, QUIET, startForeignServer, type HostileHandler } from './hostile-link.ts';
 
 const WAIT_MS = 20_000;
 const LEAVE = { id: 'x:c1:1', kind: 'leave', args: { force: true } };
@@ -43,7 +43,7 @@ async function forgeTasks(rack: TestHost, tasks: View['tasks'] = [LEAVE]): Promi
 }
 
 interface RepeatingServer {
-  readonly handle: Handler;
+  readonly handle: HostileHandler;
   /** How many requests came, by the last word of their path. */
   readonly requests: Map<string, number>;
 }

@@ -18,15 +18,15 @@ export interface Recorder {
   readonly port: number;
 }
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+export type HostileHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** Somebody who is no server of ours and writes down what it is sent. */
 export async function startForeignServer(
-  handle: Handler,
+  handle: HostileHandler,
   tls?: { readonly key: string; readonly cert: string },
 ): Promise<Recorder> {
   const secrets: string[] = [];
-  const listener: Handler = (request, response) => {
+  const listener: HostileHandler = (request, response) => {
     const { authorization } = request.headers;
     if (authorization !== undefined) secrets.push(authorization);
     request.resume().once('end', () => handle(request, response));

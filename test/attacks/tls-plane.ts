@@ -22,7 +22,7 @@ import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
 import type { SelfSigned } from '../self-signed.ts';
 
-export interface Answer {
+export interface TlsAnswer {
   readonly status: number;
   readonly body: Record<string, unknown> & { readonly code?: string };
   readonly text: string;
@@ -71,7 +71,7 @@ export class TlsPlane {
     return Number(new URL(this.server.url).port);
   }
 
-  async ask(method: string, path: string, { secret, pair, body, agent, tls }: Shown = {}): Promise<Answer> {
+  async ask(method: string, path: string, { secret, pair, body, agent, tls }: Shown = {}): Promise<TlsAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const requested = request({
       host: '127.0.0.1',
@@ -96,7 +96,7 @@ export class TlsPlane {
     return { status: answer.statusCode ?? 0, body: parseBody(read), text: read, socket };
   }
 
-  admin(method: string, path: string, body?: object): Promise<Answer> {
+  admin(method: string, path: string, body?: object): Promise<TlsAnswer> {
     return this.ask(method, path, { secret: this.#admin, ...(body !== undefined && { body }) });
   }
 
@@ -121,12 +121,12 @@ export class TlsPlane {
     return { credential: secretText(joined.token, secret), joined, pair };
   }
 
-  heartbeat(credential: string, pair: KeyPair | undefined, more: Shown = {}): Promise<Answer> {
+  heartbeat(credential: string, pair: KeyPair | undefined, more: Shown = {}): Promise<TlsAnswer> {
     const shown = { ...more, secret: credential, pair, body: { serviceVersion: 1 } };
     return this.ask('POST', '/api/v1/agent/heartbeat', shown);
   }
 
-  renew(credential: string, pair: KeyPair | undefined): Promise<Answer> {
+  renew(credential: string, pair: KeyPair | undefined): Promise<TlsAnswer> {
     const { privateKey } = newCertificateKey();
     const body = { certificateRequest: createCertificateRequest(privateKey, 'anything') };
     return this.ask('POST', '/api/v1/agent/certificate', { secret: credential, pair, body });
@@ -149,9 +149,9 @@ export class TlsPlane {
   }
 }
 
-function parseBody(text: string): Answer['body'] {
+function parseBody(text: string): TlsAnswer['body'] {
   try {
-    return JSON.parse(text) as Answer['body'];
+    return JSON.parse(text) as TlsAnswer['body'];
   } catch {
     // Whatever is no JSON has no code.
     return {};

@@ -1,11 +1,11 @@
 // What managers and servers as real processes are held to, whatever the store is: killed, halted and stopped while machines are deployed.
 import { expect, onTestFinished, test } from 'vitest';
-import { ProcessPlane, type CallRow, type NodeRow, type PlaneOptions } from './process-plane.ts';
+import { ProcessPlane, type CallRow, type NodeRow, type ProcessPlaneOptions } from './process-plane.ts';
 
 /** Several leases run out one after the other, on a machine that is busy with other tests. */
 export const TEST_MS = 600_000;
 
-export async function start(options: PlaneOptions): Promise<ProcessPlane> {
+export async function start(options: ProcessPlaneOptions): Promise<ProcessPlane> {
   const plane = await ProcessPlane.start(options);
   onTestFinished(() => plane.stop());
   return plane;
@@ -59,7 +59,7 @@ export async function expectSameNodes(plane: ProcessPlane, before: readonly Node
 type StoreOf = () => Promise<string | undefined>;
 
 export function describeManagers(storeOf: StoreOf): void {
-  const open = async (options: PlaneOptions): Promise<ProcessPlane> => {
+  const open = async (options: ProcessPlaneOptions): Promise<ProcessPlane> => {
     const store = await storeOf();
     return start({ ...options, ...(store !== undefined && { store }) });
   };

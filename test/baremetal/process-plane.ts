@@ -13,7 +13,7 @@ const LOOK_MS = 100;
 const LEASES = { leaseMs: 5000, renewMs: 1000 };
 const PAGE = 1000;
 
-export interface PlaneOptions {
+export interface ProcessPlaneOptions {
   /** The URL of a PostgreSQL database; SQLite without one. */
   readonly store?: string;
   /** Of each server, the manager inside it. */
@@ -56,7 +56,7 @@ export interface ManagerRow {
   readonly leaseEpoch: number;
 }
 
-export interface HttpAnswer {
+export interface PlaneAnswer {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -75,7 +75,7 @@ export class ProcessPlane {
   /** The server that is asked. */
   #at = 0;
 
-  static async start(options: PlaneOptions): Promise<ProcessPlane> {
+  static async start(options: ProcessPlaneOptions): Promise<ProcessPlane> {
     const { store, embedded = [undefined], managers = [], leases = LEASES, deployMs = 3000 } = options;
     const plane = new ProcessPlane();
     const keys = newFolder();
@@ -165,7 +165,7 @@ export class ProcessPlane {
     return readFileSync(join(this.#servers[0]!.data, 'admin-token'), 'utf8').trim();
   }
 
-  async ask(method: string, path: string, payload?: unknown, secret = this.#adminToken): Promise<HttpAnswer> {
+  async ask(method: string, path: string, payload?: unknown, secret = this.#adminToken): Promise<PlaneAnswer> {
     const isText = typeof payload === 'string';
     const answered = await fetch(`${this.#urls[this.#at]}/api/v1${path}`, {
       method,
@@ -175,10 +175,10 @@ export class ProcessPlane {
       },
       ...(payload !== undefined && { body: isText ? payload : JSON.stringify(payload) }),
     });
-    return { status: answered.status, body: (await answered.json()) as HttpAnswer['body'] };
+    return { status: answered.status, body: (await answered.json()) as PlaneAnswer['body'] };
   }
 
-  async mustAsk(method: string, path: string, payload?: unknown): Promise<HttpAnswer> {
+  async mustAsk(method: string, path: string, payload?: unknown): Promise<PlaneAnswer> {
     const answered = await this.ask(method, path, payload);
     if (answered.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answered)}`);
     return answered;

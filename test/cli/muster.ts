@@ -34,7 +34,7 @@ export interface Started {
   said(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
-export interface StartOptions {
+export interface MusterStartOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
@@ -60,7 +60,7 @@ export function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid !== undefined) process.kill(-child.pid, signal);
 }
 
-export function start(args: readonly string[], options: StartOptions = {}): Started {
+export function start(args: readonly string[], options: MusterStartOptions = {}): Started {
   const { descriptors, command = [process.execPath, MUSTER] } = options;
   // The limit is of the shell, which becomes the program.
   const limited = ['sh', '-c', `ulimit -n ${descriptors}; exec "$@"`, 'sh', ...command] as const;
@@ -103,7 +103,7 @@ export function start(args: readonly string[], options: StartOptions = {}): Star
   return { child, ended, out: () => texts.out, err: () => texts.err, said };
 }
 
-export function run(args: readonly string[], options: StartOptions = {}): Promise<Ended> {
+export function run(args: readonly string[], options: MusterStartOptions = {}): Promise<Ended> {
   return start(args, options).ended;
 }
 
@@ -120,7 +120,7 @@ export interface ServerProcess extends Started {
   /** Runs a command against this server. */
   muster(...args: readonly string[]): Promise<Ended>;
   /** The same, with input or another environment. */
-  with(options: StartOptions, ...args: readonly string[]): Promise<Ended>;
+  with(options: MusterStartOptions, ...args: readonly string[]): Promise<Ended>;
   /** Its result as JSON; fails when the command does. */
   json<T = unknown>(...args: readonly string[]): Promise<T>;
   startCommand(...args: readonly string[]): Started;
@@ -133,7 +133,7 @@ export function startServer(data: string, ...more: readonly string[]): Promise<S
 
 /** The same, in another environment or with fewer descriptors. */
 export async function startServerWith(
-  startOptions: StartOptions,
+  startOptions: MusterStartOptions,
   data: string,
   ...more: readonly string[]
 ): Promise<ServerProcess> {

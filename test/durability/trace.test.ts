@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ensureStrace } from './install.ts';
-import { readTrace, type Trace } from './trace.ts';
+import { readTrace, type FlushTrace } from './trace.ts';
 
 const run = promisify(execFile);
 const GROUPS = 40;
@@ -15,7 +15,7 @@ const COMMITS = 100; // groups of 1, 2, 3, 4, again and again
 
 const WRITER = new URL('writer.ts', import.meta.url).pathname;
 
-async function traced(kind: string): Promise<Trace> {
+async function traced(kind: string): Promise<FlushTrace> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-trace-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const output = join(folder, 'trace');

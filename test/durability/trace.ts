@@ -14,12 +14,12 @@ interface Log {
   readonly flushing: Map<string, ReadonlySet<string>>;
 }
 
-export interface Trace {
+export interface FlushTrace {
   readonly acknowledged: readonly string[];
   readonly tooEarly: readonly string[];
 }
 
-export function readTrace(text: string): Trace {
+export function readTrace(text: string): FlushTrace {
   const log: Log = { written: new Set(), durable: new Set(), flushing: new Map() };
   const acknowledged: string[] = [];
   const tooEarly: string[] = [];

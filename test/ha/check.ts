@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Database } from './database.ts';
 import { waitFor } from './wait-for.ts';
-import type { Acknowledged, Load } from './load.ts';
+import type { Acknowledged, ClientLoad } from './load.ts';
 import { MACHINES } from './network.ts';
 import { ask, type Servers } from './servers.ts';
 
@@ -22,7 +22,7 @@ interface Found {
 }
 
 /** One verdict for each place that was asked. */
-export async function check(load: Load, servers: Servers, database: Database): Promise<Record<string, Verdict>> {
+export async function check(load: ClientLoad, servers: Servers, database: Database): Promise<Record<string, Verdict>> {
   const verdicts: Record<string, Verdict> = {};
   for (const machine of MACHINES) {
     await servers.isReady(machine);

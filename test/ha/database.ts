@@ -5,14 +5,14 @@ import { chownSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import { join, resolve } from 'node:path';
 import { Client } from 'pg';
 import { Etcd } from './etcd.ts';
-import { MACHINES, signal as send, type MachineName, type Network } from './network.ts';
-import { Program } from './program.ts';
+import { MACHINES, signal as send, type MachineName, type NamespaceNetwork } from './network.ts';
+import { NamespacedProgram } from './program.ts';
 import { waitFor } from './wait-for.ts';
 
 const TEMPLATE = resolve(import.meta.dirname, '../../packaging/reference/patroni.yml');
 
 export interface DatabaseOptions {
-  readonly network: Network;
+  readonly network: NamespaceNetwork;
   readonly folder: string;
   readonly binDir: string;
   /** The user postgres. */
@@ -28,7 +28,7 @@ interface Member {
 export class Database {
   readonly #options: DatabaseOptions;
   readonly etcd: Etcd;
-  readonly #patroni = new Map<MachineName, Program>();
+  readonly #patroni = new Map<MachineName, NamespacedProgram>();
   readonly #secrets = new Map<string, string>();
 
   constructor(options: DatabaseOptions) {
@@ -58,7 +58,7 @@ export class Database {
     const { network, folder, user } = this.#options;
     const command = ['patroni', join(folder, machine, 'patroni.yml')] as const;
     const log = join(folder, machine, 'patroni.log');
-    const program = new Program({ namespace: network.namespace(machine), command: [...command], log, user });
+    const program = new NamespacedProgram({ namespace: network.namespace(machine), command: [...command], log, user });
     this.#patroni.set(machine, program);
   }
 

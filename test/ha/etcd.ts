@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { MACHINES, type MachineName, type Network } from './network.ts';
-import { Program } from './program.ts';
+import { MACHINES, type MachineName, type NamespaceNetwork } from './network.ts';
+import { NamespacedProgram } from './program.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface EtcdOptions {
-  readonly network: Network;
+  readonly network: NamespaceNetwork;
   readonly folder: string;
 }
 
@@ -21,7 +21,7 @@ export interface EtcdStart {
 
 export class Etcd {
   readonly #options: EtcdOptions;
-  readonly #programs = new Map<MachineName, Program>();
+  readonly #programs = new Map<MachineName, NamespacedProgram>();
 
   constructor(options: EtcdOptions) {
     this.#options = options;
@@ -48,7 +48,10 @@ export class Etcd {
     };
     const command = ['etcd', ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)] as const;
     const log = join(folder, machine, 'etcd.log');
-    this.#programs.set(machine, new Program({ namespace: network.namespace(machine), command: [...command], log }));
+    this.#programs.set(
+      machine,
+      new NamespacedProgram({ namespace: network.namespace(machine), command: [...command], log }),
+    );
   }
 
   async stop(machine: MachineName, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {

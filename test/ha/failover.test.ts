@@ -3,7 +3,7 @@
 // and printed, never asserted.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { check, GOOD } from './check.ts';
-import type { Load, Unavailability } from './load.ts';
+import type { ClientLoad, Unavailability } from './load.ts';
 import { MACHINES, type MachineName } from './network.ts';
 import { startReferenceSetup, missingRequirement, waitForWrites, type ReferenceSetup } from './reference-setup.ts';
 
@@ -56,7 +56,7 @@ function suite(): void {
     await expectNothingLost(load);
   }
 
-  async function expectNothingLost(load: Load): Promise<void> {
+  async function expectNothingLost(load: ClientLoad): Promise<void> {
     const verdicts = await check(load, world.servers, world.database);
     for (const [place, verdict] of Object.entries(verdicts)) {
       expect({ place, ...verdict }).toEqual({ place, ...GOOD });
@@ -154,7 +154,7 @@ function suite(): void {
   });
 }
 
-function report(name: string, load: Load, measured: Record<string, Unavailability>): void {
+function report(name: string, load: ClientLoad, measured: Record<string, Unavailability>): void {
   const rounded = Object.entries(measured).map(
     ([when, { writesMs, readsMs }]) =>
       `${when}: no write for ${(writesMs / 1000).toFixed(1)} s, no read for ${(readsMs / 1000).toFixed(1)} s`,

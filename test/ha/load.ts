@@ -2,7 +2,7 @@
 // acknowledged is repeated with its idempotency key, elsewhere, until it is. Nothing here looks into the servers.
 import { Agent } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ask, type Answer } from './servers.ts';
+import { ask, type ServerAnswer } from './servers.ts';
 
 const WRITERS = 6;
 const READERS = 3;
@@ -30,7 +30,7 @@ export interface Unavailability {
   readonly readsMs: number;
 }
 
-export class Load {
+export class ClientLoad {
   readonly acknowledged: Acknowledged[] = [];
   /** Names that were sent at least once and never acknowledged: each may be there once, or not. */
   readonly unresolved: string[] = [];
@@ -88,7 +88,7 @@ export class Load {
   }
 
   /** Undefined when the load was stopped before anybody acknowledged it. */
-  async #untilAcknowledged(name: string, nth: number): Promise<Answer | undefined> {
+  async #untilAcknowledged(name: string, nth: number): Promise<ServerAnswer | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       const answer = await this.#attempt(nth + attempt, {
         method: 'POST',
@@ -115,7 +115,7 @@ export class Load {
   async #attempt(
     server: number,
     { path, headers, ...what }: { method: string; path: string; headers: Record<string, string>; body?: string },
-  ): Promise<Answer | undefined> {
+  ): Promise<ServerAnswer | undefined> {
     const { urls, ca, token } = this.#options;
     const all = { ...headers, authorization: `Bearer ${token}` };
     const options = { ...what, headers: all, ca, agent: this.#agent, timeoutMs: ATTEMPT_MS };
@@ -124,7 +124,7 @@ export class Load {
 }
 
 /** 503: no holder, or a store that is away. 429: too fast. 409 of the same key: its first attempt is still under way. */
-function isRetryable({ status, body }: Answer): boolean {
+function isRetryable({ status, body }: ServerAnswer): boolean {
   return status === 503 || status === 429 || status === 502 || (status === 409 && body.includes('idempotency'));
 }
 

@@ -2,7 +2,7 @@
 // the three members of etcd. Nothing that was acknowledged is lost or doubled. Times are printed, never asserted.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { check, GOOD } from './check.ts';
-import type { Load } from './load.ts';
+import type { ClientLoad } from './load.ts';
 import { MACHINES, signal, type MachineName } from './network.ts';
 import {
   startReferenceSetup,
@@ -32,14 +32,14 @@ function suite(): void {
   const othersThan = (machine: MachineName): [MachineName, MachineName] =>
     MACHINES.filter((one) => one !== machine) as [MachineName, MachineName];
 
-  function report(what: string, load: Load, sinceMs: number): void {
+  function report(what: string, load: ClientLoad, sinceMs: number): void {
     const { writesMs, readsMs } = load.unavailability(sinceMs);
     process.stdout.write(
       `${what}: no write for ${(writesMs / 1000).toFixed(1)} s, no read for ${(readsMs / 1000).toFixed(1)} s\n`,
     );
   }
 
-  async function expectNothingLost(load: Load): Promise<void> {
+  async function expectNothingLost(load: ClientLoad): Promise<void> {
     for (const [place, verdict] of Object.entries(await check(load, world.servers, world.database)))
       expect({ place, ...verdict }).toEqual({ place, ...GOOD });
     expect(load.unexpected).toEqual([]);
@@ -87,7 +87,7 @@ function suite(): void {
     await expectNothingLost(again);
   });
 
-  async function expectReadsOnly(load: Load): Promise<void> {
+  async function expectReadsOnly(load: ClientLoad): Promise<void> {
     await waitFor('no database to take writes', async () => ((await hasPrimary()) ? undefined : true));
     await waitForReads(load, ENOUGH);
     const written = load.writes;

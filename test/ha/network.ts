@@ -41,7 +41,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-export class Network {
+export class NamespaceNetwork {
   readonly #prefix = `mh${process.pid.toString(36)}`;
   readonly #subnet = `10.213.${process.pid % 250}`;
 

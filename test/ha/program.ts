@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { openSync, readFileSync } from 'node:fs';
 
-export interface ProgramOptions {
+export interface NamespacedProgramOptions {
   readonly namespace: string;
   readonly command: readonly [program: string, ...args: string[]];
   readonly log: string;
@@ -13,11 +13,11 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export class Program {
+export class NamespacedProgram {
   readonly #child: ChildProcess;
   readonly #log: string;
 
-  constructor({ namespace, command, log, user, env = {} }: ProgramOptions) {
+  constructor({ namespace, command, log, user, env = {} }: NamespacedProgramOptions) {
     this.#log = log;
     const who =
       user === undefined ? [] : ['setpriv', `--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups', '--'];

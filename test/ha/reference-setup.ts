@@ -7,17 +7,17 @@ import { ensureTools } from '../packaging/install.ts';
 import { ensurePostgres } from '../postgres/install.ts';
 import { Database } from './database.ts';
 import { waitFor } from './wait-for.ts';
-import { Load } from './load.ts';
-import { MACHINES, Network, signal } from './network.ts';
+import { ClientLoad } from './load.ts';
+import { MACHINES, NamespaceNetwork, signal } from './network.ts';
 import { Servers } from './servers.ts';
 
 export interface ReferenceSetup {
-  readonly network: Network;
+  readonly network: NamespaceNetwork;
   readonly database: Database;
   readonly servers: Servers;
   readonly folder: string;
   /** Clients of every server; they have begun. */
-  startLoad(name: string): Promise<Load>;
+  startLoad(name: string): Promise<ClientLoad>;
   stop(): Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export async function startReferenceSetup(): Promise<ReferenceSetup> {
   const folder = mkdtempSync(join(tmpdir(), 'muster-ha-'));
   // The user postgres has to get to its own folders in it.
   chmodSync(folder, 0o755);
-  const network = new Network();
+  const network = new NamespaceNetwork();
   const database = new Database({ network, folder, binDir: postgres.binDir, user: userPostgres() });
   const parts: { servers?: Servers } = {};
   const stop = async (): Promise<void> => {
@@ -84,8 +84,8 @@ export async function startReferenceSetup(): Promise<ReferenceSetup> {
   }
 }
 
-async function startLoad(servers: Servers, name: string): Promise<Load> {
-  const load = new Load({
+async function startLoad(servers: Servers, name: string): Promise<ClientLoad> {
+  const load = new ClientLoad({
     name,
     urls: MACHINES.map((machine) => servers.url(machine)),
     ca: readFileSync(servers.ca, 'utf8'),
@@ -96,13 +96,13 @@ async function startLoad(servers: Servers, name: string): Promise<Load> {
 }
 
 /** Until so many more writes were acknowledged. */
-export async function waitForWrites(load: Load, more: number): Promise<void> {
+export async function waitForWrites(load: ClientLoad, more: number): Promise<void> {
   const enough = load.writes + more;
   await waitFor(`${more} more acknowledged writes`, async () => (load.writes >= enough ? true : undefined));
 }
 
 /** Until so many more reads were answered. */
-export async function waitForReads(load: Load, more: number): Promise<void> {
+export async function waitForReads(load: ClientLoad, more: number): Promise<void> {
   const enough = load.reads + more;
   await waitFor(`${more} more reads`, async () => (load.reads >= enough ? true : undefined));
 }

@@ -4,33 +4,33 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { request, type Agent } from 'node:https';
 import { join, resolve } from 'node:path';
 import { waitFor } from './wait-for.ts';
-import { MACHINES, type MachineName, type Network } from './network.ts';
-import { Program } from './program.ts';
+import { MACHINES, type MachineName, type NamespaceNetwork } from './network.ts';
+import { NamespacedProgram } from './program.ts';
 
 const MUSTER = resolve(import.meta.dirname, '../../bin/muster.js');
 const PORT = 7070;
 const KEY_FILE = 'control-plane-keys.json';
 
 export interface ServersOptions {
-  readonly network: Network;
+  readonly network: NamespaceNetwork;
   readonly folder: string;
   readonly storeUrl: string;
 }
 
-export interface ServeOptions {
+export interface HaServerOptions {
   readonly storeUrl: string;
   readonly port: number;
   readonly data: string;
 }
 
-export interface Answer {
+export interface ServerAnswer {
   readonly status: number;
   readonly body: string;
 }
 
 export class Servers {
   readonly #options: ServersOptions;
-  readonly #programs = new Map<MachineName, Program>();
+  readonly #programs = new Map<MachineName, NamespacedProgram>();
   /** As an operator keeps it: the machine that it was made on may be lost. */
   #adminToken: string | undefined;
 
@@ -76,14 +76,19 @@ export class Servers {
   }
 
   /** A server on a machine. Whoever starts one of its own stops it, too. */
-  serve(machine: MachineName, { storeUrl, port, data }: ServeOptions): Program {
+  serve(machine: MachineName, { storeUrl, port, data }: HaServerOptions): NamespacedProgram {
     const { network, folder } = this.#options;
     const home = join(folder, machine);
     const tls = ['--tls-cert', join(home, 'cert.pem'), '--tls-key', join(home, 'key.pem')];
     const where = ['--listen', `${network.address(machine)}:${port}`, '--advertise', this.url(machine, port)];
     const command = [process.execPath, MUSTER, 'serve', '--data', data, ...where, ...tls] as const;
     const env = { MUSTER_STORE: storeUrl, NODE_EXTRA_CA_CERTS: this.ca };
-    return new Program({ namespace: network.namespace(machine), command: [...command], log: `${data}.log`, env });
+    return new NamespacedProgram({
+      namespace: network.namespace(machine),
+      command: [...command],
+      log: `${data}.log`,
+      env,
+    });
   }
 
   url(machine: MachineName, port = PORT): string {
@@ -94,7 +99,7 @@ export class Servers {
     return join(this.#options.folder, 'ca.pem');
   }
 
-  program(machine: MachineName): Program {
+  program(machine: MachineName): NamespacedProgram {
     const program = this.#programs.get(machine);
     if (program === undefined) throw new Error(`no server was started on ${machine}`);
     return program;
@@ -120,7 +125,7 @@ export class Servers {
   }
 }
 
-export interface RequestOptions {
+export interface ServerRequestOptions {
   readonly ca: string;
   readonly agent?: Agent;
   readonly method?: string;
@@ -129,7 +134,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
 }
 
-export function ask(url: string, { body, timeoutMs = 2000, ...options }: RequestOptions): Promise<Answer> {
+export function ask(url: string, { body, timeoutMs = 2000, ...options }: ServerRequestOptions): Promise<ServerAnswer> {
   return new Promise((resolve_, reject) => {
     const requested = request(url, { ...options, signal: AbortSignal.timeout(timeoutMs) }, (answer) => {
       const chunks: Buffer[] = [];

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 
 const VERSION_MAX_HEADER = 'x-openstack-ironic-api-maximum-version';
 
-export interface ProxiedCall {
+export interface ProxiedIronicCall {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -14,9 +14,9 @@ export interface ProxiedCall {
 }
 
 export class IronicProxy {
-  readonly calls: ProxiedCall[] = [];
+  readonly calls: ProxiedIronicCall[] = [];
   /** What becomes of a call: `cut` ends its connection in the middle of the answer. */
-  decide: (call: ProxiedCall) => 'pass' | 'cut' | 'busy' = () => 'pass';
+  decide: (call: ProxiedIronicCall) => 'pass' | 'cut' | 'busy' = () => 'pass';
   /** The newest version that is admitted to; without allocations where those are newer. */
   versionMax: string | undefined;
   readonly #target: string;
@@ -43,7 +43,7 @@ export class IronicProxy {
   async #pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const call: ProxiedCall = {
+    const call: ProxiedIronicCall = {
       method: request.method ?? '',
       path: request.url ?? '',
       body: Buffer.concat(chunks).toString(),

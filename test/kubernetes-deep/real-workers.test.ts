@@ -5,7 +5,7 @@ import { waitFor } from '../ha/wait-for.ts';
 import { ensureKubernetes, ensureWorkerPrograms } from '../kubernetes/install.ts';
 import { ensureSshd } from '../kubernetes/install-sshd.ts';
 import { KubeClient } from '../kubernetes/kube-client.ts';
-import type { Pod } from '../kubernetes/fake-kubelet.ts';
+import type { KubePod } from '../kubernetes/fake-kubelet.ts';
 import { MusterProcess } from '../kubernetes/muster-process.ts';
 import { getNode, readinessOf } from '../kubernetes/nodes.ts';
 import { startPlane, type Plane } from '../kubernetes/plane.ts';
@@ -109,7 +109,7 @@ async function deploy(client: KubeClient, replicas: number): Promise<void> {
 
 function untilRunning(client: KubeClient, node: string, count: number): Promise<unknown> {
   return waitFor(`${count} pods that run on ${node}`, async () => {
-    const pods = await client.list<Pod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`);
+    const pods = await client.list<KubePod>(`/api/v1/pods?fieldSelector=spec.nodeName=${node}`);
     const ready = pods.filter(({ status }) =>
       status.conditions?.some((one) => one.type === 'Ready' && one.status === 'True'),
     );

@@ -24,7 +24,7 @@ export function countEvictions(calls: readonly ProxiedCall[]): number[] {
 }
 
 /** What becomes of a call: it passes; it never reaches the API; it is carried out and its answer lost; the proxy answers in the API's place. */
-export type Fate =
+export type ProxyFate =
   | 'pass'
   | 'cut'
   | 'lose-answer'
@@ -33,7 +33,7 @@ export type Fate =
 export class ApiProxy {
   /** In the order of their arrival. */
   readonly calls: ProxiedCall[] = [];
-  decide: (call: ProxiedCall) => Fate = () => 'pass';
+  decide: (call: ProxiedCall) => ProxyFate = () => 'pass';
   /** What each call waits for before it is passed on. */
   delay: (call: ProxiedCall) => Promise<void> = async () => {};
   readonly kubeconfig: string;
@@ -167,7 +167,7 @@ interface Passage {
 }
 
 /** In the form of the API's own refusals. */
-function answer(response: ServerResponse, call: ProxiedCall, fate: Exclude<Fate, string>): void {
+function answer(response: ServerResponse, call: ProxiedCall, fate: Exclude<ProxyFate, string>): void {
   call.status = fate.status;
   const { status, message = 'said the proxy', headers = {} } = fate;
   response.writeHead(status, { 'content-type': 'application/json', ...headers });

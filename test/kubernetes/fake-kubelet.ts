@@ -16,7 +16,7 @@ export interface FakeKubeletOptions {
   readonly providerId?: string;
 }
 
-export interface Pod extends KubeObject {
+export interface KubePod extends KubeObject {
   readonly spec: {
     readonly nodeName?: string;
     readonly containers: readonly { readonly name: string; readonly image: string }[];
@@ -99,7 +99,7 @@ export class FakeKubelet {
     const path = `/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${this.name}`)}`;
     do {
       try {
-        for await (const { type, object } of client.watch<Pod>(path, dead)) {
+        for await (const { type, object } of client.watch<KubePod>(path, dead)) {
           if (type === 'ADDED' || type === 'MODIFIED') this.#keepPod(object, dead);
         }
       } catch {
@@ -108,7 +108,7 @@ export class FakeKubelet {
     } while (await passes(RETRY_MS, dead));
   }
 
-  #keepPod(pod: Pod, dead: AbortSignal): void {
+  #keepPod(pod: KubePod, dead: AbortSignal): void {
     const { uid, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp === undefined) {
       if (pod.status.phase === 'Pending') void this.#untilDone(dead, () => this.#run(pod));
@@ -123,7 +123,7 @@ export class FakeKubelet {
     );
   }
 
-  async #run(pod: Pod): Promise<void> {
+  async #run(pod: KubePod): Promise<void> {
     const now = new Date().toISOString();
     const conditions = ['Initialized', 'ContainersReady', 'Ready'];
     await this.#options.client.patch(`${pathOf(pod)}/status`, {
@@ -148,7 +148,7 @@ export class FakeKubelet {
     });
   }
 
-  async #endPod(pod: Pod, dead: AbortSignal): Promise<void> {
+  async #endPod(pod: KubePod, dead: AbortSignal): Promise<void> {
     if (this.ending === 'never') return;
     const { uid } = pod.metadata;
     const isAlive = (): boolean => performance.now() < (this.#killAtMs.get(uid) ?? 0);
@@ -173,7 +173,7 @@ export class FakeKubelet {
   }
 }
 
-function pathOf({ metadata: { namespace = '', name } }: Pod): string {
+function pathOf({ metadata: { namespace = '', name } }: KubePod): string {
   return `/api/v1/namespaces/${namespace}/pods/${name}`;
 }
 

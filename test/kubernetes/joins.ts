@@ -10,7 +10,7 @@ import { KubeClient, type KubeObject } from './kube-client.ts';
 import { type KubeAccess, kubeconfigOf, readKubeconfig } from './kubeconfig.ts';
 import { requestCertificate } from './pki.ts';
 
-export interface BootstrapToken {
+export interface TokenParts {
   readonly id: string;
   readonly secret: string;
 }
@@ -19,7 +19,7 @@ const CLUSTER_INFO = '/api/v1/namespaces/kube-public/configmaps/cluster-info';
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const SECRETS = '/api/v1/namespaces/kube-system/secrets';
 
-export async function createBootstrapToken(client: KubeClient, lifetimeMs = 3_600_000): Promise<BootstrapToken> {
+export async function createBootstrapToken(client: KubeClient, lifetimeMs = 3_600_000): Promise<TokenParts> {
   const token = { id: randomBytes(3).toString('hex'), secret: randomBytes(8).toString('hex') };
   await client.create(SECRETS, {
     metadata: { name: `bootstrap-token-${token.id}`, namespace: 'kube-system' },
@@ -37,7 +37,7 @@ export async function createBootstrapToken(client: KubeClient, lifetimeMs = 3_60
 }
 
 /** Whether it was there: the cluster removes those that have expired. */
-export function revokeBootstrapToken(client: KubeClient, { id }: BootstrapToken): Promise<boolean> {
+export function revokeBootstrapToken(client: KubeClient, { id }: TokenParts): Promise<boolean> {
   return client.delete(`${SECRETS}/bootstrap-token-${id}`);
 }
 
@@ -57,7 +57,7 @@ interface ClusterInfo extends KubeObject {
  * Learns the cluster's address and authority from whoever answers at `endpoint`, and trusts it because it knows the token's secret and has the
  * authority that was pinned.
  */
-export async function discoverCluster(endpoint: string, token: BootstrapToken, pin: string): Promise<KubeAccess> {
+export async function discoverCluster(endpoint: string, token: TokenParts, pin: string): Promise<KubeAccess> {
   const stranger = new KubeClient({ endpoint, skipsVerification: true, user: {} });
   try {
     const signature = `jws-kubeconfig-${token.id}`;
@@ -77,7 +77,7 @@ export async function discoverCluster(endpoint: string, token: BootstrapToken, p
 }
 
 /** A JWS without its content, which is the kubeconfig beside it. */
-export function isSignedBy(token: BootstrapToken, content: string, detached: string): boolean {
+export function isSignedBy(token: TokenParts, content: string, detached: string): boolean {
   const [header = '', , signature = ''] = detached.split('.');
   const signed = `${header}.${Buffer.from(content).toString('base64url')}`;
   const expected = createHmac('sha256', token.secret).update(signed).digest();
@@ -93,7 +93,7 @@ interface CertificateRequest extends KubeObject {
 }
 
 /** The kubeconfig of a node's kubelet: its key, and a certificate that the cluster gave for the token. */
-export async function bootstrapKubelet(cluster: KubeAccess, token: BootstrapToken, node: string): Promise<string> {
+export async function bootstrapKubelet(cluster: KubeAccess, token: TokenParts, node: string): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-join-'));
   const client = new KubeClient({ ...cluster, user: { token: `${token.id}.${token.secret}` } });
   try {

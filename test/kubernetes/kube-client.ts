@@ -50,7 +50,7 @@ export class KubeRefusal extends Error {
   }
 }
 
-export interface WatchEvent<Item extends KubeObject> {
+export interface KubeWatchEvent<Item extends KubeObject> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: Item;
 }
@@ -135,10 +135,10 @@ export class KubeClient {
   }
 
   /** Events until the API ends the stream or `stop` is aborted, whatever ends it. */
-  async *watch<Item extends KubeObject>(path: string, stop: AbortSignal): AsyncGenerator<WatchEvent<Item>> {
+  async *watch<Item extends KubeObject>(path: string, stop: AbortSignal): AsyncGenerator<KubeWatchEvent<Item>> {
     const answer = await this.#request('GET', `${path}${path.includes('?') ? '&' : '?'}watch=true`, { stop });
     answer.on('error', () => {});
-    for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as WatchEvent<Item>;
+    for await (const line of createInterface({ input: answer })) yield JSON.parse(line) as KubeWatchEvent<Item>;
   }
 
   close(): void {

@@ -12,7 +12,7 @@ import {
   podsOn,
   untilReady,
   type OnFinished,
-  type Workload,
+  type KubeWorkload,
 } from './workloads.ts';
 
 export interface ManagedOptions {
@@ -107,7 +107,11 @@ export class ManagedCluster {
 
   /** Pods that are ready, on whichever of the nodes takes them, and the budget over them. */
   async deploy(
-    workload: Partial<Workload> & { readonly name: string; readonly replicas: number; readonly minAvailable?: number },
+    workload: Partial<KubeWorkload> & {
+      readonly name: string;
+      readonly replicas: number;
+      readonly minAvailable?: number;
+    },
   ): Promise<void> {
     const { namespace, client } = this;
     const { minAvailable, ...rest } = workload;

@@ -10,20 +10,20 @@ const openssl = promisify(execFile);
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 const DAYS = ['-days', '2'];
 
-export interface Authority {
+export interface AuthorityFiles {
   readonly keyFile: string;
   readonly certFile: string;
   readonly cert: string;
 }
 
-export interface Certificate {
+export interface CertificateFiles {
   readonly keyFile: string;
   readonly certFile: string;
   readonly key: string;
   readonly cert: string;
 }
 
-export async function createAuthority(folder: string, name = 'kubernetes'): Promise<Authority> {
+export async function createAuthority(folder: string, name = 'kubernetes'): Promise<AuthorityFiles> {
   const [keyFile, certFile] = [join(folder, 'ca.key'), join(folder, 'ca.crt')];
   await openssl('openssl', [
     ...['req', '-x509', ...NEW_KEY, ...DAYS, '-keyout', keyFile, '-out', certFile, '-subj', `/CN=${name}`],
@@ -41,9 +41,9 @@ interface Subject {
 
 export async function issueCertificate(
   folder: string,
-  authority: Authority,
+  authority: AuthorityFiles,
   { file, subject, names }: Subject,
-): Promise<Certificate> {
+): Promise<CertificateFiles> {
   const path = (end: string): string => join(folder, `${file}.${end}`);
   const [keyFile, certFile] = [path('key'), path('crt')];
   await openssl('openssl', ['req', ...NEW_KEY, '-keyout', keyFile, '-out', path('csr'), '-subj', subject]);

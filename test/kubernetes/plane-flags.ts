@@ -1,11 +1,11 @@
 // How each server of the control plane is started.
-import type { Authority, Certificate } from './pki.ts';
+import type { AuthorityFiles, CertificateFiles } from './pki.ts';
 
 type Flags = Readonly<Record<string, string>>;
 
 export interface PlanePki {
-  readonly authority: Authority;
-  readonly server: Certificate;
+  readonly authority: AuthorityFiles;
+  readonly server: CertificateFiles;
   /** Of service accounts' tokens. */
   readonly signingKey: string;
 }

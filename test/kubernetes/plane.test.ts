@@ -30,7 +30,7 @@ import {
   podsIn,
   podsOn,
   untilReady,
-  type Workload,
+  type KubeWorkload,
 } from './workloads.ts';
 
 interface Status {
@@ -60,7 +60,10 @@ kubernetesSuite('kubernetes', (kubernetes) => {
   }
 
   /** A bare one, on a node of its own. */
-  async function runPodThat(ending: Ending, pod: Pick<Workload, 'namespace' | 'name' | 'graceSeconds'>): Promise<void> {
+  async function runPodThat(
+    ending: Ending,
+    pod: Pick<KubeWorkload, 'namespace' | 'name' | 'graceSeconds'>,
+  ): Promise<void> {
     const kubelet = await nodes.add();
     kubelet.ending = ending;
     onTestFinished(() => {

@@ -1,8 +1,8 @@
 // What happens to the nodes and pods of one test, seen beside Muster, and in what order: by the revisions that the cluster itself gives to every change.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { waitFor } from '../ha/wait-for.ts';
-import type { Pod } from './fake-kubelet.ts';
-import type { KubeList, KubeObject, WatchEvent } from './kube-client.ts';
+import type { KubePod } from './fake-kubelet.ts';
+import type { KubeList, KubeObject, KubeWatchEvent } from './kube-client.ts';
 import type { ManagedCluster } from './managed-cluster.ts';
 import type { KubeNode } from './nodes.ts';
 import { isReady, type OnFinished } from './workloads.ts';
@@ -26,7 +26,7 @@ type WatchedPlace = Pick<ManagedCluster, 'client' | 'nodes' | 'namespace'>;
 export class WatchedCluster {
   readonly #happenings: Happening[] = [];
   readonly #nodes = new Map<string, KubeNode>();
-  readonly #pods = new Map<string, Pod>();
+  readonly #pods = new Map<string, KubePod>();
   /** By the workload's name: the fewest pods that were ready at any moment. */
   readonly #fewest = new Map<string, number>();
   #isWhole = false;
@@ -40,7 +40,7 @@ export class WatchedCluster {
     const nodes = `/api/v1/nodes?labelSelector=${encodeURIComponent(selector ?? '')}`;
     const pods = `/api/v1/namespaces/${cluster.namespace}/pods?limit=0`;
     await follow<KubeNode>(cluster, { path: nodes, over: over.signal }, (event) => watched.#seeNode(event));
-    await follow<Pod>(cluster, { path: pods, over: over.signal }, (event) => watched.#seePod(event));
+    await follow<KubePod>(cluster, { path: pods, over: over.signal }, (event) => watched.#seePod(event));
     watched.#isWhole = true;
     watched.#countReady();
     return watched;
@@ -63,7 +63,7 @@ export class WatchedCluster {
     return this.#fewest.get(workload) ?? Number.NaN;
   }
 
-  #seeNode({ type, object }: WatchEvent<KubeNode>): void {
+  #seeNode({ type, object }: KubeWatchEvent<KubeNode>): void {
     const { name } = object.metadata;
     const before = this.#nodes.get(name);
     if (type === 'DELETED') {
@@ -77,7 +77,7 @@ export class WatchedCluster {
       this.#happenings.push({ ...at(object), what: is ? 'cordoned' : 'uncordoned' });
   }
 
-  #seePod({ type, object }: WatchEvent<Pod>): void {
+  #seePod({ type, object }: KubeWatchEvent<KubePod>): void {
     const { uid, deletionTimestamp, deletionGracePeriodSeconds: graceSeconds } = object.metadata;
     const before = this.#pods.get(uid);
     const placed = { ...at(object), ...(object.spec.nodeName !== undefined && { node: object.spec.nodeName }) };
@@ -116,7 +116,7 @@ interface Followed {
 async function follow<Item extends KubeObject>(
   { client }: WatchedPlace,
   { path, over }: Followed,
-  see: (event: WatchEvent<Item>) => void,
+  see: (event: KubeWatchEvent<Item>) => void,
 ): Promise<void> {
   const { metadata, items } = await client.get<KubeList<Item>>(path);
   for (const object of items) see({ type: 'ADDED', object });

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { waitFor } from '../ha/wait-for.ts';
-import type { Pod } from './fake-kubelet.ts';
+import type { KubePod } from './fake-kubelet.ts';
 import { type KubeAnswer, type KubeClient, type KubeObject, KubeRefusal } from './kube-client.ts';
 
 /** Of a test: when it has ended. Tests that run beside others have one of their own in their context. */
@@ -22,7 +22,7 @@ export async function createNamespace(client: KubeClient, onFinished: OnFinished
   return name;
 }
 
-export interface Workload {
+export interface KubeWorkload {
   readonly namespace: string;
   readonly name: string;
   /** The nodes on which it may run. */
@@ -33,7 +33,7 @@ export interface Workload {
   readonly claim?: string;
 }
 
-function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir, claim }: Workload): object {
+function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir, claim }: KubeWorkload): object {
   const volumes = [
     ...(hasEmptyDir ? [{ name: 'scratch', emptyDir: {} }] : []),
     ...(claim === undefined ? [] : [{ name: 'data', persistentVolumeClaim: { claimName: claim } }]),
@@ -51,7 +51,7 @@ function podTemplate({ name, selector, graceSeconds = 30, hasEmptyDir, claim }: 
 
 export async function createDeployment(
   client: KubeClient,
-  workload: Workload & { readonly replicas: number },
+  workload: KubeWorkload & { readonly replicas: number },
 ): Promise<void> {
   const { namespace, name, replicas } = workload;
   await client.create(`/apis/apps/v1/namespaces/${namespace}/deployments`, {
@@ -60,7 +60,7 @@ export async function createDeployment(
   });
 }
 
-export async function createDaemonSet(client: KubeClient, workload: Workload): Promise<void> {
+export async function createDaemonSet(client: KubeClient, workload: KubeWorkload): Promise<void> {
   const { namespace, name } = workload;
   await client.create(`/apis/apps/v1/namespaces/${namespace}/daemonsets`, {
     metadata: { name },
@@ -69,7 +69,7 @@ export async function createDaemonSet(client: KubeClient, workload: Workload): P
 }
 
 /** One that nobody makes anew. Tried again while older servers have no token for the new namespace's service account, as controllers do. */
-export async function createBarePod(client: KubeClient, workload: Workload): Promise<void> {
+export async function createBarePod(client: KubeClient, workload: KubeWorkload): Promise<void> {
   const { namespace, name } = workload;
   const path = `/api/v1/namespaces/${namespace}/pods`;
   await waitFor(`the pod ${name}`, async () => {
@@ -117,21 +117,21 @@ async function budgetVersion(client: KubeClient): Promise<string> {
   return group.preferredVersion.groupVersion;
 }
 
-export function podsIn(client: KubeClient, namespace: string): Promise<readonly Pod[]> {
-  return client.list<Pod>(`/api/v1/namespaces/${namespace}/pods`);
+export function podsIn(client: KubeClient, namespace: string): Promise<readonly KubePod[]> {
+  return client.list<KubePod>(`/api/v1/namespaces/${namespace}/pods`);
 }
 
-export function podsOn(client: KubeClient, node: string): Promise<readonly Pod[]> {
-  return client.list<Pod>(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
+export function podsOn(client: KubeClient, node: string): Promise<readonly KubePod[]> {
+  return client.list<KubePod>(`/api/v1/pods?fieldSelector=${encodeURIComponent(`spec.nodeName=${node}`)}`);
 }
 
-export function isReady({ metadata, status }: Pod): boolean {
+export function isReady({ metadata, status }: KubePod): boolean {
   const ready = status.conditions?.find(({ type }) => type === 'Ready');
   return metadata.deletionTimestamp === undefined && ready?.status === 'True';
 }
 
 /** Answers all that are ready when at least so many are. */
-export function untilReady(client: KubeClient, namespace: string, count: number): Promise<readonly Pod[]> {
+export function untilReady(client: KubeClient, namespace: string, count: number): Promise<readonly KubePod[]> {
   return waitFor(`${count} ready pods in ${namespace}`, async () => {
     const ready = (await podsIn(client, namespace)).filter(isReady);
     return ready.length >= count ? ready : undefined;
@@ -139,7 +139,7 @@ export function untilReady(client: KubeClient, namespace: string, count: number)
 }
 
 /** Without a version all servers take it: the newer one is unknown before 1.22. */
-export function evict(client: KubeClient, { metadata: { name, namespace } }: Pod): Promise<KubeAnswer> {
+export function evict(client: KubeClient, { metadata: { name, namespace } }: KubePod): Promise<KubeAnswer> {
   return client.send('POST', `/api/v1/namespaces/${namespace ?? ''}/pods/${name}/eviction`, {
     metadata: { name, namespace },
   });

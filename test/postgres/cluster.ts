@@ -18,7 +18,7 @@ const START_TRIES_MAX = 300;
 const RETRY_MS = 50;
 const NOT_IN_CLEAR = '28000';
 
-export interface Cluster {
+export interface PostgresCluster {
   /** For the database `postgres`, as a superuser. */
   readonly url: string;
   readonly port: number;
@@ -41,7 +41,7 @@ interface Account {
   readonly gid: number;
 }
 
-export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+export async function startCluster(options: ClusterOptions): Promise<PostgresCluster> {
   const { home, account, password } = await makeHome();
   await writeFile(join(home, 'password'), password, { mode: 0o600 });
   await give(join(home, 'password'), account);
@@ -72,7 +72,9 @@ async function writeTls(tls: ClusterOptions['tls'], home: string, account: Accou
 }
 
 /** A streaming standby of another cluster, up to date when this returns. */
-export async function startStandby(options: ClusterOptions & { readonly of: Cluster }): Promise<Cluster> {
+export async function startStandby(
+  options: ClusterOptions & { readonly of: PostgresCluster },
+): Promise<PostgresCluster> {
   const { home, account } = await makeHome();
   const source = `--dbname=${options.of.url}`;
   const flags = [source, `--pgdata=${join(home, 'data')}`, '--write-recovery-conf', '--checkpoint=fast', '--no-sync'];
@@ -94,7 +96,7 @@ async function makeHome(): Promise<Home> {
   return { home, account, password: randomBytes(16).toString('hex') };
 }
 
-async function serve(options: ClusterOptions, { home, account, password }: Home): Promise<Cluster> {
+async function serve(options: ClusterOptions, { home, account, password }: Home): Promise<PostgresCluster> {
   const port = await freePort();
   const settings = Object.entries({ listen_addresses: '127.0.0.1', ...options.settings });
   const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`]);

@@ -5,13 +5,13 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
-import type { Cluster } from './cluster.ts';
+import type { PostgresCluster } from './cluster.ts';
 import { freePort } from '../free-port.ts';
 import { primaryAndStandby, untilReplayed } from './standby-pair.ts';
 import { withRetries, openForTest, postgresSuite, sql } from './suite.ts';
 
 /** The URL of the first with the addresses of all. */
-function listed(cluster: Cluster, ports: readonly number[], query = ''): string {
+function listed(cluster: PostgresCluster, ports: readonly number[], query = ''): string {
   const addresses = ports.map((port) => `127.0.0.1:${port}`).join(',');
   return `${cluster.url.replace(`127.0.0.1:${cluster.port}`, addresses)}${query}`;
 }

@@ -1,7 +1,7 @@
 // A standby that lagged behind is promoted: commits that were acknowledged are gone, and whoever followed them must notice.
 import { expect, onTestFinished, test } from 'vitest';
 import { batch, mustWrite, put, readAll, snapshotOf } from '../../src/journal/contract/world.ts';
-import type { Cluster } from './cluster.ts';
+import type { PostgresCluster } from './cluster.ts';
 import { Proxy } from './proxy.ts';
 import { primaryAndStandby, stopReceiving, untilReplayed } from './standby-pair.ts';
 import { withRetries, openForTest, postgresSuite, sql } from './suite.ts';
@@ -41,7 +41,7 @@ postgresSuite('postgres-standby', (postgres) => {
   });
 });
 
-async function before(primary: Cluster): Promise<Proxy> {
+async function before(primary: PostgresCluster): Promise<Proxy> {
   const proxy = new Proxy(primary.port);
   await proxy.start();
   onTestFinished(() => proxy.stop());

@@ -2,12 +2,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../src/journal/postgres/store.ts';
 import { batch, mustWrite, put } from '../../src/journal/contract/world.ts';
-import { type Cluster, startCluster } from './cluster.ts';
+import { type PostgresCluster, startCluster } from './cluster.ts';
 import { freshDatabase, openForTest, postgresSuite } from './suite.ts';
 import { type TestCa, testCa } from './test-ca.ts';
 
 postgresSuite('postgres-tls', (postgres) => {
-  async function cluster(tls: NonNullable<Parameters<typeof startCluster>[0]['tls']>): Promise<Cluster> {
+  async function cluster(tls: NonNullable<Parameters<typeof startCluster>[0]['tls']>): Promise<PostgresCluster> {
     const started = await startCluster({ binDir: postgres.binDir, tls });
     onTestFinished(() => started.stop());
     return started;

@@ -10,7 +10,7 @@ import { onTestFinished } from 'vitest';
 import type { JoinCall } from '../../src/kubernetes/machines/reach.ts';
 import { startSshd, type Sshd } from '../kubernetes/sshd.ts';
 
-export interface Machine {
+export interface RelayedMachine {
   readonly sshd: Sshd;
   /** Of the relay. */
   readonly port: number;
@@ -19,7 +19,7 @@ export interface Machine {
   cut(): void;
 }
 
-export async function startMachine(password?: string): Promise<Machine> {
+export async function startMachine(password?: string): Promise<RelayedMachine> {
   const folder = await mkdtemp(join(tmpdir(), 'muster-ssh-machine-'));
   const sshd = await startSshd(
     { MACHINE: folder, PATH: '/usr/sbin:/usr/bin:/bin' },
@@ -80,18 +80,18 @@ export function composeScript(join_: string): string {
   ].join('\n');
 }
 
-export function countRuns({ folder }: Machine): number {
+export function countRuns({ folder }: RelayedMachine): number {
   const file = join(folder, RUNS);
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').length - 1 : 0;
 }
 
-export function isJoined({ folder, call }: Machine): boolean {
+export function isJoined({ folder, call }: RelayedMachine): boolean {
   const file = join(folder, JOINED);
   return existsSync(file) && readFileSync(file, 'utf8').trim() === call.node;
 }
 
 /** Processes that have the mark of this machine in their environment or arguments. */
-export async function isSomethingRunning({ folder }: Machine): Promise<boolean> {
+export async function isSomethingRunning({ folder }: RelayedMachine): Promise<boolean> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {

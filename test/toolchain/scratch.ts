@@ -33,7 +33,7 @@ export async function linkPackages(scratch: Scratch): Promise<void> {
   await symlink(join(ROOT, 'node_modules'), join(scratch.root, 'node_modules'));
 }
 
-export interface Outcome {
+export interface ProgramOutcome {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -44,7 +44,7 @@ export function run(
   program: string,
   args: readonly string[],
   options: { cwd: string; env?: NodeJS.ProcessEnv },
-): Promise<Outcome> {
+): Promise<ProgramOutcome> {
   return new Promise((done, failed) => {
     const settle = (error: ExecFileException | null, stdout: string, stderr: string): void => {
       if (error === null) done({ code: 0, stdout, stderr });

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readOptions } from '../../scripts/test/options.ts';
 import { closingLines, isGood, ONE_FAILED, ONE_PASSED, total } from '../../scripts/test/tally.ts';
-import { linkPackages, makeScratch, run, type Outcome, type Scratch } from './scratch.ts';
+import { linkPackages, makeScratch, run, type ProgramOutcome, type Scratch } from './scratch.ts';
 
 describe('options', () => {
   test.each([
@@ -116,7 +116,7 @@ describe('a run', () => {
     await scratch.remove();
   });
 
-  async function testCommand(args: string[], ci = 'false'): Promise<Outcome & { last: string }> {
+  async function testCommand(args: string[], ci = 'false'): Promise<ProgramOutcome & { last: string }> {
     const script = ['scripts/with-node.js', 'scripts/test.ts', ...args];
     const outcome = await run(process.execPath, script, { cwd: scratch.root, env: environment(ci) });
     return { ...outcome, last: outcome.stdout.trimEnd().split('\n').at(-1) ?? '' };

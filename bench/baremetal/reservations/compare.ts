@@ -3,11 +3,11 @@
 import { atLeast, below, noGoal, type Figure } from '../../benchmark.ts';
 import { replay, type BareStore, type Recorded } from '../../commits/recorded.ts';
 import { runPaired, summarisePairs, type PairedResult } from '../../rounds.ts';
-import type { Scope } from '../../scope.ts';
+import type { BenchScope } from '../../scope.ts';
 import { threadCpuMs } from '../../slices.ts';
 import { demandReserved, releaseBurst, reserveBurst } from './load.ts';
 
-export interface Comparison {
+export interface ReservationComparison {
   readonly name: string;
   readonly ours: Recorded;
   readonly bare: BareStore;
@@ -30,8 +30,8 @@ const BURST_SHARE = 0.6;
 export const SECONDS = 20;
 
 export async function compareWithBare(
-  scope: Scope,
-  { name, ours, bare, bareName, nodes, perSecondGoal }: Comparison,
+  scope: BenchScope,
+  { name, ours, bare, bareName, nodes, perSecondGoal }: ReservationComparison,
 ): Promise<Figure[]> {
   const cpus: (readonly [ours: number, bare: number])[] = [];
   const both = await runPaired(scope, ROUNDS, async () => {
@@ -89,7 +89,7 @@ function burstOf(nodes: number): number {
 
 /** What one reservation costs on each of two fleets, in turns, in bursts of one size. */
 export async function compareSizes(
-  scope: Scope,
+  scope: BenchScope,
   name: string,
   {
     large,

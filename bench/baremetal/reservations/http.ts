@@ -7,7 +7,7 @@ import { startLoader, type Loader } from '../../api/loader.ts';
 import { atLeast, below, noGoal, type Benchmark, type Figure } from '../../benchmark.ts';
 import { onSqliteFile, seededFiles } from '../../commits/stores.ts';
 import { median, runPaired, summarisePairs } from '../../rounds.ts';
-import type { Scope } from '../../scope.ts';
+import type { BenchScope } from '../../scope.ts';
 import { startNode, threadsCpuUs, type ServerProcess } from '../../server-process.ts';
 import { reservationBody, reservationFleet } from './fleet.ts';
 import { demandReserved, releaseBurst, reserveBurst } from './load.ts';
@@ -50,7 +50,7 @@ class Rounds {
 }
 
 /** A server that answers to the request what Muster answered to one. */
-async function bareServer(scope: Scope, ours: ServerProcess, secret: string): Promise<ServerProcess> {
+async function bareServer(scope: BenchScope, ours: ServerProcess, secret: string): Promise<ServerProcess> {
   const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
   const body = JSON.stringify(reservationBody('bench-sample', 0));
   const answer = await fetch(`${ours.url}${PATH}`, { method: 'POST', headers, body });
@@ -61,7 +61,7 @@ async function bareServer(scope: Scope, ours: ServerProcess, secret: string): Pr
   return startNode(scope, (port) => [program, `${port}`, file]);
 }
 
-async function runHttp(scope: Scope): Promise<Figure[]> {
+async function runHttp(scope: BenchScope): Promise<Figure[]> {
   const secrets = clientSecrets(CLIENTS);
   const ours = await startReservationServer(scope, { nodes: NODES, clients: CLIENTS });
   const bare = await bareServer(scope, ours, secrets[0] ?? '');
@@ -132,7 +132,7 @@ const P99_MS = 100;
 const PARALLEL_ROUNDS = 5;
 const PARALLEL_PER_ROUND = 6000;
 
-async function runParallel(scope: Scope): Promise<Figure[]> {
+async function runParallel(scope: BenchScope): Promise<Figure[]> {
   const secrets = clientSecrets(PARALLEL);
   const server = await startReservationServer(scope, { nodes: LARGE, clients: PARALLEL });
   const rounds = new Rounds(startLoader(scope), server, secrets);

@@ -1,7 +1,7 @@
 // A server with free nodes, and a manager that has registered: what reservations over HTTP are made on.
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/journal/runtime.ts';
-import type { Scope } from '../../scope.ts';
+import type { BenchScope } from '../../scope.ts';
 import { clientTokenId, DATABASE_FILE, managerTokenId, seededSecret, writeSeed } from '../../seeded-store.ts';
 import { startServer, type ServerProcess } from '../../server-process.ts';
 import { MANAGER_NAME, reservationBody, reservationFleet, type ReservationFleet } from './fleet.ts';
@@ -19,7 +19,7 @@ export const clientSecrets = (clients: number): string[] =>
 export const BODIES = Array.from({ length: CLASSES }, (_, nth) => JSON.stringify(reservationBody('bench-{n}', nth)));
 
 export async function startReservationServer(
-  scope: Scope,
+  scope: BenchScope,
   fleet: Omit<ReservationFleet, 'manager'>,
 ): Promise<ServerProcess & { readonly leaseEpoch: number }> {
   const data = await scope.tempDir();

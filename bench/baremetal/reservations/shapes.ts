@@ -6,7 +6,7 @@ import { noGoal, type Benchmark, type Figure } from '../../benchmark.ts';
 import type { Recorded } from '../../commits/recorded.ts';
 import { onSqliteFile, seededFiles } from '../../commits/stores.ts';
 import { runPaired } from '../../rounds.ts';
-import type { Scope } from '../../scope.ts';
+import type { BenchScope } from '../../scope.ts';
 import { reservationBody, reservationFleet } from './fleet.ts';
 import { demandReserved, releaseBurst, reserveBurst, type Burst } from './load.ts';
 
@@ -51,7 +51,7 @@ async function cost(recorded: Recorded, bodyOf?: Burst['bodyOf']): Promise<numbe
   return us;
 }
 
-async function run(scope: Scope): Promise<Figure[]> {
+async function run(scope: BenchScope): Promise<Figure[]> {
   const many = await onSqliteFile(scope, (await seededFiles(scope, manyShapes())).ours);
   const few = await onSqliteFile(scope, (await seededFiles(scope, reservationFleet({ nodes: NODES }))).ours);
   const figures: Figure[] = [];

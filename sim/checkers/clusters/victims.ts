@@ -6,7 +6,7 @@ import type { Worker } from '../../../src/kubernetes/model.ts';
 import { readinessOf } from '../../../src/kubernetes/cluster-api/simulated/advance.ts';
 import type { SimulatedClusterNode, SimulatedPod } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import { ITEMS_BY_OPERATION, OPERATION } from '../../../src/operations/index.ts';
-import type { ActingOrder, ClusterCall, ClusterState } from '../../world/clusters/cluster-calls.ts';
+import type { ActingOrder, ClusterCall, ClusterContents } from '../../world/clusters/cluster-calls.ts';
 import { MARKS, type SimCluster } from '../../world/clusters/sim-cluster.ts';
 import type { World } from '../../world/world.ts';
 import type { Checker } from '../checker.ts';
@@ -93,7 +93,7 @@ export const victimsOnly: Checker = {
   }),
 };
 
-function lackOfRight(world: World, call: ClusterCall, before: ClusterState): string | undefined {
+function lackOfRight(world: World, call: ClusterCall, before: ClusterContents): string | undefined {
   const { cluster, acting, changed } = call;
   if (acting === undefined) return 'no operation asked for it';
   const name =
@@ -110,7 +110,7 @@ function lackOfRight(world: World, call: ClusterCall, before: ClusterState): str
   return isOwn(world, target, node, acting) ? undefined : `the Node with UID ${node.uid} is another`;
 }
 
-function hasChanged({ memory: { objects } }: SimCluster, { changed }: ClusterCall, before: ClusterState): boolean {
+function hasChanged({ memory: { objects } }: SimCluster, { changed }: ClusterCall, before: ClusterContents): boolean {
   switch (changed.call) {
     case 'evict': {
       const id = `${changed.pod.namespace}.${changed.pod.name}`;

@@ -21,7 +21,7 @@ import { accept, refuse } from '../../../src/journal/index.ts';
 import { cancelOperation, OPERATION, retryOperation } from '../../../src/operations/index.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { decideReservation } from '../../world/managers/manager-routes.ts';
-import type { Command } from '../../world/operator.ts';
+import type { OperatorCommand } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { once, onceByKey, plain, type Decide } from '../commands.ts';
 import { PROJECT } from '../instance-setup.ts';
@@ -34,7 +34,7 @@ const OUTSIDERS = ['x1', 'x2', 'x3'];
 /** Some pass in the middle of a build. */
 const DEADLINES_MS = [8000, 25_000, 400_000, 400_000, 400_000, 400_000];
 
-type Maker = (by: string) => Command<unknown> | undefined;
+type Maker = (by: string) => OperatorCommand<unknown> | undefined;
 type FaultDraw = Pick<ArmFault, 'op' | 'outcome'>;
 
 const FAULTS: readonly FaultDraw[] = [
@@ -70,7 +70,7 @@ export class BaremetalActions {
   }
 
   /** The next request of a user; undefined when there is nothing to apply it to. */
-  nextOfUser(by: string): Command<unknown> | undefined {
+  nextOfUser(by: string): OperatorCommand<unknown> | undefined {
     return this.#draw(by, [
       { weight: 30, make: (tag) => this.#create(tag) },
       { weight: 16, make: (tag) => this.#delete(tag) },
@@ -82,7 +82,7 @@ export class BaremetalActions {
     ]);
   }
 
-  nextOfOperator(by: string): Command<unknown> | undefined {
+  nextOfOperator(by: string): OperatorCommand<unknown> | undefined {
     return this.#draw(by, [
       { weight: 10, make: (tag) => this.#drain(tag) },
       { weight: 12, make: (tag) => this.#undrain(tag) },
@@ -101,7 +101,7 @@ export class BaremetalActions {
   #draw(
     by: string,
     makers: readonly { readonly weight: number; readonly make: Maker }[],
-  ): Command<unknown> | undefined {
+  ): OperatorCommand<unknown> | undefined {
     return this.#rng.pickWeighted(makers).make(by);
   }
 
@@ -123,7 +123,7 @@ export class BaremetalActions {
     return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs, deadlineMs }, life));
   }
 
-  #create(by: string): Command<unknown> {
+  #create(by: string): OperatorCommand<unknown> {
     const rng = this.#rng;
     const count = rng.chance(0.8) ? 1 : rng.between(2, 3);
     const networks = rng.chance(0.3) ? ('none' as const) : [{ network: NETWORK }];
@@ -139,7 +139,7 @@ export class BaremetalActions {
     });
   }
 
-  #delete(by: string): Command<unknown> | undefined {
+  #delete(by: string): OperatorCommand<unknown> | undefined {
     const id = this.#pick(this.#instances());
     if (id === undefined) return undefined;
     return this.#operation(by, (fleet, { deadlineMs: _, ...command }) =>
@@ -147,7 +147,7 @@ export class BaremetalActions {
     );
   }
 
-  #power(by: string): Command<unknown> | undefined {
+  #power(by: string): OperatorCommand<unknown> | undefined {
     const id = this.#pick(this.#instances(({ state }) => state === 'active'));
     if (id === undefined) return undefined;
     const power = this.#rng.pick(['on', 'off', 'off', 'reboot'] as const);
@@ -157,7 +157,7 @@ export class BaremetalActions {
     });
   }
 
-  #reserve(by: string): Command<unknown> | undefined {
+  #reserve(by: string): OperatorCommand<unknown> | undefined {
     const rng = this.#rng;
     const manager = this.#pick([...this.#world.truth.all(MANAGER)].map(({ id }): string => id));
     if (manager === undefined) return undefined;
@@ -173,13 +173,13 @@ export class BaremetalActions {
     return onceByKey(by, (fleet, _nowMs, life) => decideReservation(this.#world, life, { fleet, body, by }));
   }
 
-  #release(by: string): Command<unknown> | undefined {
+  #release(by: string): OperatorCommand<unknown> | undefined {
     const byHand = [...this.#world.truth.all(RESERVATION)].filter(({ doc }) => doc.request['build'] === undefined);
     const instance = this.#pick(byHand.map(({ id }): string => id));
     return instance === undefined ? undefined : releaseOf(instance, by);
   }
 
-  #cancel(by: string): Command<unknown> | undefined {
+  #cancel(by: string): OperatorCommand<unknown> | undefined {
     const kinds = this.#world.composition.operationKinds;
     const id = this.#pick(
       [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.state === 'running').map((one): string => one.id),
@@ -187,7 +187,7 @@ export class BaremetalActions {
     return id === undefined ? undefined : plain(by, (fleet, nowMs) => cancelOperation(fleet, { id, kinds, nowMs }));
   }
 
-  #retry(by: string): Command<unknown> | undefined {
+  #retry(by: string): OperatorCommand<unknown> | undefined {
     const kinds = this.#world.composition.operationKinds;
     const id = this.#pick(
       [...this.#world.truth.all(OPERATION)].filter(({ doc }) => doc.state === 'failed').map((one): string => one.id),
@@ -199,7 +199,7 @@ export class BaremetalActions {
     return this.#rng.pick(this.#world.managers).name;
   }
 
-  #drain(by: string): Command<unknown> {
+  #drain(by: string): OperatorCommand<unknown> {
     const manager = this.#manager();
     return this.#operation(by, (fleet, command) => {
       const decision = drainManager(fleet, { manager, ...command });
@@ -207,29 +207,29 @@ export class BaremetalActions {
     });
   }
 
-  #rebalance(by: string): Command<unknown> {
+  #rebalance(by: string): OperatorCommand<unknown> {
     return this.#operation(by, (fleet, command) => {
       const decision = rebalanceManagers(fleet, command);
       return decision.kind === 'refuse' ? decision : { ...decision, answer: { operation: decision.answer } };
     });
   }
 
-  #undrain(by: string): Command<unknown> {
+  #undrain(by: string): OperatorCommand<unknown> {
     const manager = this.#manager();
     return plain(by, (fleet, nowMs) => undrainManager(fleet, { manager, by, nowMs }));
   }
 
-  #pause(by: string): Command<unknown> {
+  #pause(by: string): OperatorCommand<unknown> {
     const manager = this.#manager();
     return plain(by, (fleet, nowMs) => pauseManager(fleet, { manager, by, nowMs }));
   }
 
-  #resume(by: string): Command<unknown> {
+  #resume(by: string): OperatorCommand<unknown> {
     const manager = this.#manager();
     return plain(by, (fleet, nowMs) => resumeManager(fleet, { manager, by, nowMs }));
   }
 
-  #forget(by: string): Command<unknown> {
+  #forget(by: string): OperatorCommand<unknown> {
     const id = this.#manager();
     return plain(by, (fleet) => forgetManager(fleet, { id }));
   }
@@ -238,22 +238,22 @@ export class BaremetalActions {
     return this.#rng.pick(this.#setup.nodes).name;
   }
 
-  #maintain(by: string): Command<unknown> {
+  #maintain(by: string): OperatorCommand<unknown> {
     const id = this.#node();
     return plain(by, (fleet, nowMs) => enterMaintenance(fleet, { id, reason: 'new fan', by, nowMs }));
   }
 
-  #serve(by: string): Command<unknown> {
+  #serve(by: string): OperatorCommand<unknown> {
     const id = this.#node();
     return plain(by, (fleet, nowMs) => leaveMaintenance(fleet, { id, by, nowMs }));
   }
 
-  #remove(by: string): Command<unknown> {
+  #remove(by: string): OperatorCommand<unknown> {
     const id = this.#node();
     return plain(by, (fleet, nowMs) => deleteNode(fleet, { id, by, nowMs }));
   }
 
-  #enrol(by: string): Command<unknown> {
+  #enrol(by: string): OperatorCommand<unknown> {
     const spec = this.#rng.pick(this.#setup.nodes);
     return plain(by, (fleet, nowMs) => {
       const enrolled = enrolNode(fleet, spec, { by, nowMs });
@@ -262,7 +262,7 @@ export class BaremetalActions {
     });
   }
 
-  #arm(by: string): Command<unknown> {
+  #arm(by: string): OperatorCommand<unknown> {
     const rng = this.#rng;
     const fault = {
       ...rng.pick(FAULTS),
@@ -282,7 +282,7 @@ interface LongCommand {
 
 const DAY_MS = 24 * 3600 * 1000;
 
-export function releaseOf(instance: string, by: string): Command<unknown> {
+export function releaseOf(instance: string, by: string): OperatorCommand<unknown> {
   const operation = idOf(OPERATION, `op-${by}`);
   return onceByKey(by, (fleet, nowMs) => {
     const stored = fleet.get(RESERVATION, idOf(RESERVATION, instance));

@@ -7,7 +7,7 @@ import { BUILDERS, Builders, deleteInstances, INSTANCE } from '../../../src/inst
 import { idOf } from '../../../src/fleet/index.ts';
 import { OPERATION, retryOperation } from '../../../src/operations/index.ts';
 import { retireManagers } from '../../faults/managers.ts';
-import type { Command, Operator } from '../../world/operator.ts';
+import type { OperatorCommand, Operator } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { plain } from '../commands.ts';
 import type { Workload } from '../workload.ts';
@@ -38,7 +38,7 @@ async function run(world: World, setup: BaremetalSetup, ready: Promise<void>): P
 }
 
 interface Acts {
-  readonly next: (by: string) => Command<unknown> | undefined;
+  readonly next: (by: string) => OperatorCommand<unknown> | undefined;
   readonly pauseMs: number;
 }
 
@@ -69,7 +69,11 @@ async function repair(world: World): Promise<void> {
   }
 }
 
-async function insist(operator: Operator, command: (by: string) => Command<unknown>, what: string): Promise<void> {
+async function insist(
+  operator: Operator,
+  command: (by: string) => OperatorCommand<unknown>,
+  what: string,
+): Promise<void> {
   for (let tries = 1; tries <= REPAIRS_MAX; tries += 1) {
     if ((await operator.ask(command(`repair-${what}-${tries}`))) !== undefined) return;
     await operator.pause(1000);
@@ -103,7 +107,7 @@ function deletion(
   { truth, composition }: World,
   builders: Builders,
   { id, by }: { readonly id: string; readonly by: string },
-): Command<unknown> | undefined {
+): OperatorCommand<unknown> | undefined {
   const instance = truth.get(INSTANCE, idOf(INSTANCE, id))?.doc;
   if (instance?.state !== 'deleting') {
     const operation = idOf(OPERATION, `op-${by}`);

@@ -8,7 +8,7 @@ import { confirmNodeClean } from '../../../src/baremetal/nodes/decide.ts';
 import { idOf, put, type FleetReader } from '../../../src/fleet/index.ts';
 import { accept } from '../../../src/journal/index.ts';
 import { WORLD_BEGINS_MS } from '../../kernel/clock.ts';
-import type { Command } from '../../world/operator.ts';
+import type { OperatorCommand } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { plain } from '../commands.ts';
 
@@ -18,7 +18,7 @@ export function machineNow(world: World, fleet: FleetReader, node: string): Mach
 }
 
 /** Nothing fails any more, and what hangs ends. */
-export function repairMachines(by: string): Command<unknown> {
+export function repairMachines(by: string): OperatorCommand<unknown> {
   return plain(by, (fleet, nowMs) => {
     const hanging = [...fleet.all(MACHINE)].filter(
       ({ doc }) => (doc.state === 'deploying' || doc.state === 'cleaning') && doc.doneAtMs === undefined,
@@ -30,7 +30,7 @@ export function repairMachines(by: string): Command<unknown> {
 }
 
 /** Somebody wipes the disks of a node that could not be cleaned, and says so. */
-export function wipeNode(id: string, by: string): Command<unknown> {
+export function wipeNode(id: string, by: string): OperatorCommand<unknown> {
   return plain(by, (fleet, nowMs) => {
     const node = fleet.get(NODE, idOf(NODE, id))?.doc;
     if (node?.state !== 'clean-failed' || node.instance !== undefined) return accept([], null);

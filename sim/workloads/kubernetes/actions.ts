@@ -29,7 +29,7 @@ import {
 import type { Decision } from '../../../src/journal/index.ts';
 import { cancelOperation, OPERATION, retryOperation, type OperationId } from '../../../src/operations/index.ts';
 import type { Rng } from '../../kernel/rng.ts';
-import type { Command } from '../../world/operator.ts';
+import type { OperatorCommand } from '../../world/operator.ts';
 import type { Incarnation } from '../../world/server.ts';
 import { SIM_SECRETS } from '../../world/secrets.ts';
 import type { World } from '../../world/world.ts';
@@ -37,7 +37,7 @@ import { once, plain } from '../commands.ts';
 import { PROJECT } from '../instance-setup.ts';
 import { ADOPTABLE, LAN } from './setup.ts';
 
-type MaybeCommand = Command<unknown> | undefined;
+type MaybeCommand = OperatorCommand<unknown> | undefined;
 type Draw = (by: string) => MaybeCommand;
 
 /** Some are over while pods leave. */
@@ -94,7 +94,7 @@ export class KubernetesActions {
   }
 
   /** An instance by the name of each Node that is to be adopted, and some workers that Muster makes. */
-  firstRequests(): Command<unknown>[] {
+  firstRequests(): OperatorCommand<unknown>[] {
     const created = ADOPTABLE.slice(0, 2).flatMap((name) => this.#createNamed(`first-${name}`, name));
     return [...created, this.#add('first-add-1') ?? [], this.#add('first-add-2') ?? []].flat();
   }
@@ -107,7 +107,7 @@ export class KubernetesActions {
   #long(
     by: string,
     decide: (fleet: FleetReader, command: LongCommand, life: Incarnation) => Decision<unknown>,
-  ): Command<unknown> {
+  ): OperatorCommand<unknown> {
     const operation = idOf(OPERATION, `op-${by}`);
     const isStarted = (fleet: FleetReader): boolean => fleet.get(OPERATION, operation) !== undefined;
     return once(by, isStarted, (fleet, nowMs, life) => decide(fleet, { operation, by, nowMs }, life));
@@ -175,7 +175,7 @@ export class KubernetesActions {
     );
   }
 
-  #withOperation(state: string, act: (id: string) => Command<unknown>): MaybeCommand {
+  #withOperation(state: string, act: (id: string) => OperatorCommand<unknown>): MaybeCommand {
     const found = [...this.#world.truth.all(OPERATION)].filter(
       ({ doc }) => doc.state === state && OWN_KINDS.includes(doc.kind),
     );
@@ -199,7 +199,7 @@ export class KubernetesActions {
     return name === undefined ? undefined : this.#createNamed(by, name);
   }
 
-  #createNamed(by: string, name: string): Command<unknown> {
+  #createNamed(by: string, name: string): OperatorCommand<unknown> {
     const { project, networks, flavor } = TEMPLATE;
     return this.#long(by, (fleet, command, { ids, hasCredentials }) =>
       createInstances(fleet, {

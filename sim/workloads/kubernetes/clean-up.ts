@@ -7,7 +7,7 @@ import { removeWorkers } from '../../../src/kubernetes/workers/decide.ts';
 import type { StoredWorker } from '../../../src/kubernetes/workers/transitions.ts';
 import { cancelOperation, OPERATION } from '../../../src/operations/index.ts';
 import { MARKS, type SimCluster } from '../../world/clusters/sim-cluster.ts';
-import type { Command } from '../../world/operator.ts';
+import type { OperatorCommand } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { plain } from '../commands.ts';
 import { deleteEverything, leftoverInstances } from '../instance-cleanup.ts';
@@ -60,7 +60,11 @@ function unblock(cluster: SimCluster): void {
 }
 
 /** Of one that something else has in hand, that ends first. */
-function removal({ truth, composition }: World, { id, doc }: StoredWorker, by: string): Command<unknown> | undefined {
+function removal(
+  { truth, composition }: World,
+  { id, doc }: StoredWorker,
+  by: string,
+): OperatorCommand<unknown> | undefined {
   if (isBusy(truth, doc)) {
     const operation = doc.work?.operation ?? '';
     if (operation.startsWith(OWN)) return undefined;

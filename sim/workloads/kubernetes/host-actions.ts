@@ -14,11 +14,11 @@ import { INSTANCE } from '../../../src/instances/index.ts';
 import { WORKER } from '../../../src/kubernetes/index.ts';
 import { OPERATION, retryOperation } from '../../../src/operations/index.ts';
 import type { Rng } from '../../kernel/rng.ts';
-import type { Command } from '../../world/operator.ts';
+import type { OperatorCommand } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import { plain } from '../commands.ts';
 
-type MaybeCommand = Command<unknown> | undefined;
+type MaybeCommand = OperatorCommand<unknown> | undefined;
 
 /** Some pass while workers are drained. */
 const DEADLINES_MS = [15_000, 60_000, 4 * 3600_000, 4 * 3600_000];

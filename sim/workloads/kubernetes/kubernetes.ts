@@ -10,7 +10,7 @@ import { previewWorker } from '../../../src/kubernetes/workers/preview.ts';
 import { idOf } from '../../../src/fleet/index.ts';
 import { INSTANCE } from '../../../src/instances/index.ts';
 import { refuse } from '../../../src/journal/index.ts';
-import type { Command, Operator } from '../../world/operator.ts';
+import type { OperatorCommand, Operator } from '../../world/operator.ts';
 import type { World } from '../../world/world.ts';
 import type { Workload } from '../workload.ts';
 import { KubernetesActions } from './actions.ts';
@@ -22,7 +22,7 @@ import { ADOPTABLE, KubernetesSetup } from './setup.ts';
 
 interface Person {
   readonly name: string;
-  readonly next: (tag: string) => Command<unknown> | undefined;
+  readonly next: (tag: string) => OperatorCommand<unknown> | undefined;
   readonly pauseMs: number;
 }
 

@@ -30,14 +30,14 @@ export interface ClusterCall {
 }
 
 /** How a cluster was just before a call was served. */
-export interface ClusterState {
+export interface ClusterContents {
   readonly nodes: ReadonlyMap<string, SimulatedClusterNode>;
   readonly pods: ReadonlyMap<string, SimulatedPod>;
   /** Ready pods of each workload that has a budget. */
   readonly ready: ReadonlyMap<string, number>;
 }
 
-export function stateOf({ memory }: SimCluster): ClusterState {
+export function stateOf({ memory }: SimCluster): ClusterContents {
   const look = memory.look();
   const { nodes, pods, workloads } = memory.objects;
   const ready = new Map<string, number>();

@@ -20,10 +20,10 @@ import type { ClusterApis } from '../../../src/kubernetes/drain/nodes-driver.ts'
 import { podId } from '../../../src/kubernetes/cluster-api/simulated/objects.ts';
 import { idOf } from '../../../src/fleet/index.ts';
 import { INSTANCE } from '../../../src/instances/index.ts';
-import type { Reply } from '../../kernel/program.ts';
+import type { ReplyHandle } from '../../kernel/program.ts';
 import type { IncarnationContext } from '../server.ts';
 import type { World } from '../world.ts';
-import { stateOf, type ClusterCall, type ClusterState } from './cluster-calls.ts';
+import { stateOf, type ClusterCall, type ClusterContents } from './cluster-calls.ts';
 import type { SimCluster } from './sim-cluster.ts';
 
 export class SimClusterApis implements ClusterApis {
@@ -205,7 +205,7 @@ class ClusterPort implements ClusterApi {
       sent,
       reply,
       replyMs = 1,
-    }: { readonly sent: ClusterCall | undefined; readonly reply?: Reply<T>; readonly replyMs?: number },
+    }: { readonly sent: ClusterCall | undefined; readonly reply?: ReplyHandle<T>; readonly replyMs?: number },
   ): Promise<void> {
     const before = sent && stateOf(this.#cluster);
     try {
@@ -219,7 +219,7 @@ class ClusterPort implements ClusterApi {
     this.#world.onClusterServed(sent, before);
   }
 
-  #noteMarks({ changed }: ClusterCall, { nodes }: ClusterState): void {
+  #noteMarks({ changed }: ClusterCall, { nodes }: ClusterContents): void {
     if (changed.call !== 'markNode') return;
     const after = this.#cluster.memory.objects.nodes.get(changed.node);
     this.#cluster.noteMarks(nodes.get(changed.node), after, 'muster');
@@ -229,7 +229,7 @@ class ClusterPort implements ClusterApi {
 const TIMED_OUT_MS = 15_000;
 
 /** As the client of real clusters: no call lasts longer. */
-function timeOut(reply: Reply<unknown>, afterMs = TIMED_OUT_MS): void {
+function timeOut(reply: ReplyHandle<unknown>, afterMs = TIMED_OUT_MS): void {
   reply.fail(Math.min(afterMs, TIMED_OUT_MS), new ClusterUnreachable('the connection was cut before the answer'));
 }
 

@@ -7,7 +7,7 @@ import {
   type Inventory,
 } from '../../../src/baremetal/drivers/inventory.ts';
 import { SIMULATED_INVENTORY } from '../../../src/baremetal/drivers/simulated/settings.ts';
-import type { Program, Reply } from '../../kernel/program.ts';
+import type { Program, ReplyHandle } from '../../kernel/program.ts';
 import type { Rng } from '../../kernel/rng.ts';
 import { NetworkPath, type CallFate } from '../network-path.ts';
 import type { World } from '../world.ts';
@@ -116,7 +116,7 @@ class InventoryCalls {
     });
   }
 
-  async #serve<T>(serve: () => Promise<T>, reply?: Reply<T>, replyMs = 1): Promise<void> {
+  async #serve<T>(serve: () => Promise<T>, reply?: ReplyHandle<T>, replyMs = 1): Promise<void> {
     try {
       const answer = await serve();
       reply?.answer(replyMs, answer);
@@ -126,6 +126,6 @@ class InventoryCalls {
   }
 }
 
-function timeOut(reply: Reply<unknown>, afterMs: number | undefined): void {
+function timeOut(reply: ReplyHandle<unknown>, afterMs: number | undefined): void {
   if (afterMs !== undefined) reply.fail(afterMs, new InventoryUnavailable('the way to the inventory broke'));
 }

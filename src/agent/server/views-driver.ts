@@ -1,5 +1,6 @@
 // The driver `views`: waits for a moment until hosts have converged on what was committed, or are ready for one service of it, and reports
 // which are behind and why. It changes nothing; the hosts to wait for are chosen anew each time.
+import type { IsBfdDownByMajority } from '../../election/index.ts';
 import type { Reason } from '../../fleet/index.ts';
 import type { Clock, Journal } from '../../journal/index.ts';
 import type { Action, ActionFence, ActionOutcome, Driver } from '../../operations/index.ts';
@@ -14,9 +15,6 @@ export interface ConvergenceSource {
     onConvergence(listener: (host: string) => void): () => void;
   };
 }
-
-/** Whether most of the host's BFD observers report it down. */
-type IsBfdDownByMajority = (host: string) => boolean;
 
 export interface ViewsDriverOptions {
   readonly gateway: ConvergenceSource;

@@ -44,7 +44,7 @@ interface SimulatedHost {
   readonly driver: LocalDriver;
 }
 
-interface RunningAgent {
+interface RunningSimulatedAgent {
   readonly agent: Agent;
   readonly stopping: AbortController;
   readonly ended: Promise<void>;
@@ -54,7 +54,7 @@ export class SimulatedAgents {
   readonly #options: SimulatedAgentsOptions;
   /** A machine and its disk outlive the agent on it. */
   readonly #machines = new Map<string, SimulatedHost>();
-  readonly #running = new Map<string, RunningAgent>();
+  readonly #running = new Map<string, RunningSimulatedAgent>();
   /** The version of the agent on a host, where it is not the newest. */
   readonly #versions = new Map<string, number>();
 

@@ -4,19 +4,19 @@
 /** Beyond this the buckets that are full again, and so say nothing, are dropped. */
 const BUCKETS_MAX = 10_000;
 
-export interface TokenBucket {
+export interface CallerBucket {
   tokens: number;
   atMs: number;
 }
 
 /** Full, whatever the limit is. */
-export function newBucket(nowMs: number): TokenBucket {
+export function newBucket(nowMs: number): CallerBucket {
   return { tokens: Infinity, atMs: nowMs };
 }
 
 export class RateLimit {
   readonly #perSecond: number;
-  readonly #buckets = new Map<string, TokenBucket>();
+  readonly #buckets = new Map<string, CallerBucket>();
 
   constructor(perSecond: number) {
     this.#perSecond = perSecond;
@@ -34,7 +34,7 @@ export class RateLimit {
   }
 
   /** The same, for a caller whose bucket is kept with what else is known of it. */
-  takeFrom(bucket: TokenBucket, nowMs: number): number {
+  takeFrom(bucket: CallerBucket, nowMs: number): number {
     if (this.#perSecond === Infinity) return 0;
     const refill = (Math.max(0, nowMs - bucket.atMs) * this.#perSecond) / 1000;
     bucket.tokens = Math.min(this.#perSecond, bucket.tokens + refill);

@@ -1,6 +1,6 @@
 // The operation `baremetal-delete` takes an instance off its node and deletes it; `baremetal-release` does the same for a build that passed its deadline,
 // and leaves the instance in error. What is under way on the machine is waited for. The name is free when the node is clean, or out of service.
-import { idOf, mark, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, remove, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import {
   beginInstanceOperation,
   INSTANCE,
@@ -73,11 +73,6 @@ function openItems(fleet: FleetReader, instance: string): StoredItem[] {
 
 function isDeletion(fleet: FleetReader, item: StoredItem): boolean {
   return operationOf(fleet, item).doc.kind === DELETE_KIND;
-}
-
-interface ChangeNote {
-  readonly by: string;
-  readonly nowMs: number;
 }
 
 function markDeleting({ id, doc }: StoredInstance, { by, nowMs }: ChangeNote): Change {

@@ -48,7 +48,7 @@ import { baremetalBuild } from './build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './delete-operation.ts';
 import { nodeBuilder } from './node-builder.ts';
 import { baremetalPower, switchPower } from './power-operation.ts';
-import { WorkingManagers, type MachineTaskResult } from './working-managers-fixture.ts';
+import { WorkingManagers, type TestTaskResult } from './working-managers-fixture.ts';
 
 export const BUILDERS = new Builders([nodeBuilder, hostBuilder]);
 
@@ -245,7 +245,7 @@ export class NodesWorld extends TestWorld {
   }
 
   /** Also late ones, which tests keep back. */
-  answer(name: string, task: ManagerTask, result: MachineTaskResult): Promise<void> {
+  answer(name: string, task: ManagerTask, result: TestTaskResult): Promise<void> {
     return this.managers.answer(this.journal, { name, task, nowMs: this.nowMs }, result);
   }
 

@@ -17,7 +17,7 @@ import { MANAGER, type Manager } from '../model.ts';
 import { reserveNode, type ReserveAnswer } from '../reservations/reserve.ts';
 
 type Kinds = ReadonlyMap<string, OperationKind>;
-export type MachineTaskResult = Omit<TaskAnswer, 'task'>;
+export type TestTaskResult = Omit<TaskAnswer, 'task'>;
 
 interface WorkOn {
   readonly name: string;
@@ -54,7 +54,7 @@ export class WorkingManagers {
     }
   }
 
-  async answer(journal: Journal, { name, task, nowMs }: WorkOn, result: MachineTaskResult): Promise<void> {
+  async answer(journal: Journal, { name, task, nowMs }: WorkOn, result: TestTaskResult): Promise<void> {
     const { holder, leaseEpoch } = findManager(journal.fleet, name);
     const { id, node, nodeEpoch, instance } = task;
     const answer = {
@@ -67,7 +67,7 @@ export class WorkingManagers {
     await journal.submit({ by: name, decide: (fleet) => decideAnswer(fleet, this.#kinds, answer) });
   }
 
-  async #reserve(journal: Journal, on: WorkOn): Promise<MachineTaskResult | undefined> {
+  async #reserve(journal: Journal, on: WorkOn): Promise<TestTaskResult | undefined> {
     if (this.overloads > 0) {
       this.overloads -= 1;
       return undefined;
@@ -102,7 +102,7 @@ export class WorkingManagers {
     });
   }
 
-  async #callMachine(journal: Journal, { name, task, nowMs }: WorkOn): Promise<MachineTaskResult | undefined> {
+  async #callMachine(journal: Journal, { name, task, nowMs }: WorkOn): Promise<TestTaskResult | undefined> {
     const { id, node = '', nodeEpoch = 0, instance = '', args } = task;
     const action = task.kind as MachineAction;
     const status = readMachine(journal.fleet, node, nowMs);
@@ -126,7 +126,7 @@ export class WorkingManagers {
   }
 }
 
-function failWith({ message }: Pick<Refusal, 'message'>, code: string): MachineTaskResult {
+function failWith({ message }: Pick<Refusal, 'message'>, code: string): TestTaskResult {
   return { outcome: 'failed', problems: [message], facts: { reason: { code } } };
 }
 

@@ -1,20 +1,12 @@
 // What becomes of the records of nodes when an inventory has shown them, or has said that one is gone. Nothing is concluded from what a read does not
 // show, and nothing from a read that is older than the record: what was changed since is seen by the next one.
 import { Type } from 'typebox';
-import { compileChecker, idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { compileChecker, idOf, put, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import { requireNode } from '../builder/node-of.ts';
 import type { InventoryNode } from '../drivers/inventory.ts';
 import { NODE, NODE_HARDWARE, NODE_PLACE, type InventoryName, type Node, type NodeFault } from '../model.ts';
 import { clearCleanFailed } from '../nodes/clean-failed-alarm.ts';
-import {
-  markAbsent,
-  removeNode,
-  reviveNode,
-  setOffered,
-  userOf,
-  type ChangeNote,
-  type StoredNode,
-} from '../nodes/transitions.ts';
+import { markAbsent, removeNode, reviveNode, setOffered, userOf, type StoredNode } from '../nodes/transitions.ts';
 import { INVENTORY } from './model.ts';
 
 /** What was read, and how new the fleet was that it can be compared with: that before it was asked for. */

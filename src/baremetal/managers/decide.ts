@@ -1,7 +1,16 @@
 // Decides what becomes of a manager: it registers under a lease, drains, stops, is lost, is forgotten. Leases themselves are the store's: only
 // transitions are journalled. It must never move a node.
 import { clearAlarm } from '../../alarms/index.ts';
-import { idOf, put, remove, type Change, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
+import {
+  idOf,
+  put,
+  remove,
+  type Change,
+  type FleetReader,
+  type Refusal,
+  type Stored,
+  type ChangeNote,
+} from '../../fleet/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
@@ -17,12 +26,7 @@ export function managerId(name: string): ManagerId {
   return idOf(MANAGER, name.toLowerCase());
 }
 
-interface Command {
-  readonly by: string;
-  readonly nowMs: number;
-}
-
-export interface RegisterManager extends ClaimedTenure, Command {
+export interface RegisterManager extends ClaimedTenure, ChangeNote {
   readonly version: string;
   readonly host?: string | undefined;
   readonly site?: string | undefined;
@@ -73,7 +77,10 @@ function resolvePlace(
 }
 
 /** A clean stop of the process. Of one that has registered anew since, or was lost, nothing changes. */
-export function stopManager(fleet: FleetReader, command: ClaimedTenure & Command): Decision<'stopped' | 'unchanged'> {
+export function stopManager(
+  fleet: FleetReader,
+  command: ClaimedTenure & ChangeNote,
+): Decision<'stopped' | 'unchanged'> {
   const { manager, holder, leaseEpoch } = command;
   const stored = fleet.get(MANAGER, managerId(manager));
   if (stored === undefined || stored.doc.holder !== holder || stored.doc.leaseEpoch !== leaseEpoch)
@@ -85,14 +92,14 @@ export function stopManager(fleet: FleetReader, command: ClaimedTenure & Command
 /** Its lease ran out under this epoch; if it has registered anew meanwhile, it is not lost. */
 export function loseManager(
   fleet: FleetReader,
-  { manager, leaseEpoch, ...command }: Pick<ClaimedTenure, 'manager' | 'leaseEpoch'> & Command,
+  { manager, leaseEpoch, ...command }: Pick<ClaimedTenure, 'manager' | 'leaseEpoch'> & ChangeNote,
 ): Change[] {
   const stored = fleet.get(MANAGER, managerId(manager));
   if (stored === undefined || stored.doc.leaseEpoch !== leaseEpoch || !isOnDuty(stored.doc)) return [];
   return [transition(stored, 'lost', command)];
 }
 
-export interface DrainManager extends Command {
+export interface DrainManager extends ChangeNote {
   readonly manager: string;
   /** The host whose scale-in asks for it. */
   readonly host?: string | undefined;
@@ -136,11 +143,11 @@ export function forgetManager(fleet: FleetReader, { id: name }: { readonly id: s
   return accept([remove(MANAGER, id), ...clearAlarm(fleet, lostAlarmId(id))], stored);
 }
 
-function transition({ id, doc }: StoredManager, state: Manager['state'], { by, nowMs }: Command): Change {
+function transition({ id, doc }: StoredManager, state: Manager['state'], { by, nowMs }: ChangeNote): Change {
   return put(MANAGER, id, { ...doc, state, sinceMs: nowMs, changedBy: by, changedAtMs: nowMs });
 }
 
-function edit({ id, doc }: StoredManager, { by, nowMs }: Command): Change {
+function edit({ id, doc }: StoredManager, { by, nowMs }: ChangeNote): Change {
   return put(MANAGER, id, { ...doc, changedBy: by, changedAtMs: nowMs });
 }
 

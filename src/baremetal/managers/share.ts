@@ -2,9 +2,10 @@
 // node whose manager was declared lost, has stopped, or has registered under another lease since: documents say so, since a lease that ran out by
 // this server's clock may still be renewed in the store. A node of a manager that drains is offered once its step has ended. No node is offered
 // to make shares even, unless a rebalance is under way.
+import type { StoredManager } from './decide.ts';
 import { type FleetReader, idOf, type Stored } from '../../fleet/index.ts';
 import { ITEM, taskOf, type OperationKind } from '../../operations/index.ts';
-import { MANAGER, NODE, NODES_BY_INSTANCE, type Manager, type Node } from '../model.ts';
+import { MANAGER, NODE, NODES_BY_INSTANCE, type Node } from '../model.ts';
 import { countNodesOfTakers, evenShares, isGiving } from './even-shares.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { MANAGER_TASKS } from './manager-tasks.ts';
@@ -17,8 +18,6 @@ export interface ShareContext {
   readonly ownOnly: boolean;
   readonly nowMs: number;
 }
-
-type StoredManager = Stored<'manager', Manager>;
 
 interface Shares {
   /** Those on duty that take nodes, by name. */

@@ -1,7 +1,8 @@
 // Which node a request gets, and how many were left after each stage when it gets none. Both look at shapes; only a request that names its
 // candidates has each of them looked at.
-import type { FleetReader, Stored } from '../../fleet/index.ts';
-import { NODE, type MatchStage, type Node, type NodeId } from '../model.ts';
+import type { StoredNode } from '../nodes/transitions.ts';
+import type { FleetReader } from '../../fleet/index.ts';
+import { NODE, type MatchStage, type NodeId } from '../model.ts';
 import { compareSurplus, findMismatch, HARDWARE_STAGES, surplusHardwareOf, type Surplus } from './match.ts';
 import { isFree, isInSite, nodeIndexOf, type NodeIndex, type Shape } from './node-index.ts';
 import { ringDistance, ringPosition } from './node-ring.ts';
@@ -59,8 +60,6 @@ interface OnRing {
 function isSooner(one: OnRing, other: OnRing): boolean {
   return one.distance < other.distance || (one.distance === other.distance && one.id < other.id);
 }
-
-type StoredNode = Stored<'node', Node>;
 
 function listCandidates(fleet: FleetReader, ids: readonly NodeId[]): StoredNode[] {
   return ids.map((id) => fleet.get(NODE, id)).filter((node) => node !== undefined);

@@ -1,11 +1,10 @@
 // Matching as the rules say it, without an index: every node is looked at for every request. What tests compare the index with.
-import type { FleetReader, Stored } from '../../fleet/index.ts';
+import type { StoredNode } from '../nodes/transitions.ts';
+import type { FleetReader } from '../../fleet/index.ts';
 import { MATCH_STAGES, NODE, type MatchStage, type Node } from '../model.ts';
 import { holds } from './capability-check.ts';
 import type { NodeRequest, StageCount } from './choose.ts';
 import { RING_SIZE, ringPosition } from './node-ring.ts';
-
-type StoredNode = Stored<'node', Node>;
 
 const words = (text: string): string => `CUSTOM_${text.toUpperCase().replace(/[^A-Z0-9]+/g, '_')}`;
 

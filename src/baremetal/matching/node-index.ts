@@ -1,5 +1,6 @@
 // The nodes as requests look for them: grouped by shape, and of each shape the free ones on a ring. The cost of a choice grows with the shapes and
 // never with the nodes; what a request makes of the shapes is remembered until there are others. It must be a function of the documents alone.
+import type { StoredNode } from '../nodes/transitions.ts';
 import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../../fleet/index.ts';
 import { bucketOf, NODE, type Node } from '../model.ts';
 import { hardwareOf, hasSameShape, shapeKey, type Hardware } from './hardware.ts';
@@ -114,8 +115,6 @@ export class NodeIndex implements Forkable {
     return made;
   }
 }
-
-type StoredNode = Stored<'node', Node>;
 
 function existing(stored: Stored | undefined): StoredNode | undefined {
   return stored === undefined || (stored.doc as Node).state === 'removed' ? undefined : (stored as StoredNode);

@@ -1,18 +1,11 @@
 // Decides on single nodes: create, edit, maintenance, confirm that one is clean, delete. Pure.
-import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, put, type FleetReader, type Refusal, type ChangeNote } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
 import { NODE, type Node } from '../model.ts';
 import { clearCleanFailed } from './clean-failed-alarm.ts';
 import { denyMove, enrolNode, isSameDescription, refuseOtherInventory, type Enroller, type NodeSpec } from './enrol.ts';
-import {
-  confirmClean,
-  isRefused,
-  removeNode,
-  type ChangeNote,
-  type StoredNode,
-  type TransitionResult,
-} from './transitions.ts';
+import { confirmClean, isRefused, removeNode, type StoredNode, type TransitionResult } from './transitions.ts';
 
 export function createNode(fleet: FleetReader, spec: NodeSpec, enroller: Enroller): Decision<Node> {
   const id = idOf(NODE, spec.name);

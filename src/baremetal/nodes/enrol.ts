@@ -1,8 +1,8 @@
 // Enrols nodes: the one decision for a single node and for each line of many. Pure. Repeating it changes nothing.
-import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, type FleetReader, type Refusal, type ChangeNote } from '../../fleet/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
 import { NODE, type Node } from '../model.ts';
-import { isRefused, refuseInUse, reviveNode, userOf, type ChangeNote, type StoredNode } from './transitions.ts';
+import { isRefused, refuseInUse, reviveNode, userOf, type StoredNode } from './transitions.ts';
 
 /** What is said of a machine when it is enrolled. Whatever is left out it does not have. */
 export type NodeSpec = Partial<

@@ -22,7 +22,7 @@ import {
   type Resource,
   type Route,
 } from '../../access/index.ts';
-import type { FleetReader } from '../../fleet/index.ts';
+import type { FleetReader, ChangeNote } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
 import { NAME } from '../../sites/index.ts';
 import { NODE_COUNTERS } from '../capacity/counters.ts';
@@ -44,7 +44,7 @@ import { enrolNodes } from './bulk.ts';
 import { confirmNodeClean, createNode, deleteNode, editNode, enterMaintenance, leaveMaintenance } from './decide.ts';
 import { denyOtherSite } from './enrol.ts';
 import { lastSeenOf } from '../inventories/last-seen.ts';
-import type { ChangeNote, StoredNode } from './transitions.ts';
+import type { StoredNode } from './transitions.ts';
 
 const LISTING: Listing<'node', Node> = {
   representation: NODE_REPRESENTATION,

@@ -1,15 +1,9 @@
 // What may become of a node, one function a transition. No other code changes the state, the epoch, the instance or the manager of a node: here the state
 // table is kept, the epoch grows with every change of who may act, and a node with data on it never becomes free.
-import type { Refusal, Stored } from '../../fleet/index.ts';
+import type { Refusal, Stored, ChangeNote } from '../../fleet/index.ts';
 import { bucketOf, NODE_TRANSITIONS, type Node, type NodeFault, type NodeState } from '../model.ts';
 
 export type StoredNode = Stored<'node', Node>;
-
-/** Who changes a node, and when. */
-export interface ChangeNote {
-  readonly by: string;
-  readonly nowMs: number;
-}
 
 /** The node as it is afterwards: the same object where nothing is left to do. */
 export type TransitionResult = Node | Refusal;

@@ -9,6 +9,7 @@ import {
   type FleetReader,
   type Reason,
   type Refusal,
+  type ChangeNote,
 } from '../../fleet/index.ts';
 import {
   expectUnchanged,
@@ -32,7 +33,7 @@ import {
   type Allocation,
   type Reservation,
 } from '../model.ts';
-import { beginClaim, beginUnclaim, endClaim, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
+import { beginClaim, beginUnclaim, endClaim, type StoredNode } from '../nodes/transitions.ts';
 import { failReservation, reservationId, takeNode, type StoredReservation } from './documents.ts';
 import { requireNode } from '../builder/node-of.ts';
 import { countAllStages, requestOf, searchFor } from './search.ts';

@@ -1,12 +1,20 @@
 // The documents of a reservation as its steps leave them.
-import { idOf, put, type Change, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
+import {
+  idOf,
+  put,
+  type Change,
+  type FleetReader,
+  type Refusal,
+  type Stored,
+  type ChangeNote,
+} from '../../fleet/index.ts';
 import { shortenText } from '../../operations/index.ts';
 import { requestedTraits } from '../matching/match.ts';
 import { nodeIndexOf } from '../matching/node-index.ts';
 import type { HardwareRequirements } from '../matching/requirements.ts';
 import { requireNode } from '../builder/node-of.ts';
 import { NODE, RESERVATION, type Reservation, type ReservationId } from '../model.ts';
-import { reserve, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
+import { reserve, type StoredNode } from '../nodes/transitions.ts';
 
 export type StoredReservation = Stored<'reservation', Reservation>;
 

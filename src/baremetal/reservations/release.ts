@@ -1,12 +1,12 @@
 // Decides how a reservation ends: accepted in every state, remembered until it is done, and repeated without effect. A node to which nothing was deployed
 // is free at once; any other is cleaned first; what an inventory was asked for is given back there.
-import { idOf, put, remove, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, put, remove, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { NO_DEADLINE_MS } from '../../instances/index.ts';
 import { newOperation, OPERATION, type OperationId } from '../../operations/index.ts';
 import { isOwnInstance } from '../builder/build-reservation.ts';
 import { NODE, RESERVATION, type Reservation } from '../model.ts';
-import { beginUnclaim, finishClean, releaseUnused, type ChangeNote, type StoredNode } from '../nodes/transitions.ts';
+import { beginUnclaim, finishClean, releaseUnused, type StoredNode } from '../nodes/transitions.ts';
 import { reservationId, type StoredReservation } from './documents.ts';
 import { requireNode } from '../builder/node-of.ts';
 import { instanceHasReservation } from './refusals.ts';

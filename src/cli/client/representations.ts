@@ -235,7 +235,7 @@ export interface Gates {
 }
 
 /** GET /api/v1/groups/{id} */
-export interface Group {
+export interface ServerGroup {
   readonly id: string;
   readonly revision: number;
   readonly name: string;
@@ -541,6 +541,16 @@ export interface Inventory {
 export interface JoiningHosts {
   readonly operation: string;
   readonly count: number;
+}
+
+/** GET /api/v1/workers/{id}/log */
+export interface MachineLog {
+  readonly worker: string;
+  readonly operation: string;
+  readonly text: string;
+  readonly isCut: boolean;
+  readonly exitCode?: number;
+  readonly atMs: number;
 }
 
 /** GET /api/v1/managers/{manager} */

@@ -12,11 +12,11 @@ import {
   type ResourceSpec,
 } from '../resource-commands.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
-import type { Group } from '../client/representations.ts';
+import type { ServerGroup } from '../client/representations.ts';
 
 const POLICIES = ['affinity', 'anti-affinity', 'soft-affinity', 'soft-anti-affinity'];
 
-const GROUPS: ResourceSpec<Group> = {
+const GROUPS: ResourceSpec<ServerGroup> = {
   command: 'groups',
   kind: 'server group',
   path: '/api/v1/groups',
@@ -100,7 +100,9 @@ function limitGroup(cli: Cli): Command {
     if (movesAtOnce === undefined && none === undefined)
       throw usage('Say how many: --moves-at-once <count>, or --none.');
     const path = `${GROUPS.path}/${encodeURIComponent(args[0] ?? '')}`;
-    const limited = await session.client.write<Group>('PATCH', path, { body: { movesAtOnce: movesAtOnce ?? null } });
+    const limited = await session.client.write<ServerGroup>('PATCH', path, {
+      body: { movesAtOnce: movesAtOnce ?? null },
+    });
     const many = limited.movesAtOnce === undefined ? 'as many as there are' : `at most ${limited.movesAtOnce}`;
     await session.reportDone(limited, `Server group ${limited.name}: ${many} leave their hosts at once.`);
     return undefined;

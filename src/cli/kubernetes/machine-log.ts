@@ -1,16 +1,8 @@
 // muster workers log: what the script on the machine of a worker wrote last.
 import { Command } from 'commander';
 import { addExamples, withAction, type Cli } from '../command.ts';
+import type { MachineLog } from '../client/representations.ts';
 import { relativeTime } from '../output/duration.ts';
-
-interface MachineLog {
-  readonly worker: string;
-  readonly operation: string;
-  readonly text: string;
-  readonly isCut: boolean;
-  readonly exitCode?: number;
-  readonly atMs: number;
-}
 
 export function showMachineLog(cli: Cli): Command {
   const command = new Command('log')

@@ -1,17 +1,10 @@
 // What an instance takes of a host, as people write and read it.
+import type { Instance } from '../client/representations.ts';
 import { usage } from '../exit-code.ts';
 import { gib } from './size.ts';
 
-export interface Amounts {
-  readonly vcpus: number;
-  readonly memoryMiB: number;
-  readonly diskGiB: number;
-  /** Further resource classes by name. */
-  readonly resources?: Readonly<Record<string, number>>;
-}
-
 /** `2 vcpus, 4 GiB memory, 20 GiB disk, 1 gpu`. */
-export function amountsText({ vcpus, memoryMiB, diskGiB, resources }: Amounts): string {
+export function amountsText({ vcpus, memoryMiB, diskGiB, resources }: Instance['amounts']): string {
   const sizes = `${vcpus} vcpus, ${gib(memoryMiB / 1024)} memory, ${gib(diskGiB)} disk`;
   const rest = resourcesText(resources);
   return rest === undefined ? sizes : `${sizes}, ${rest}`;

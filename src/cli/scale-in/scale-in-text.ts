@@ -72,14 +72,14 @@ export function undrainedLines(hosts: readonly HostProgress[]): string[] {
     );
 }
 
-export type ScaleInVerb = 'start' | 'end' | 'recover';
+export type ScaleInSubcommand = 'start' | 'end' | 'recover';
 
-const ACCEPTED: Readonly<Record<ScaleInVerb, string>> = {
+const ACCEPTED: Readonly<Record<ScaleInSubcommand, string>> = {
   start: 'leaves service',
   end: 'is being removed',
   recover: 'comes back into service',
 };
-const UNCHANGED: Readonly<Record<ScaleInVerb, string>> = {
+const UNCHANGED: Readonly<Record<ScaleInSubcommand, string>> = {
   start: 'leaves service already',
   end: 'is removed or being removed already',
   recover: 'is in service or on its way back already',
@@ -89,7 +89,7 @@ const BLOCKERS_MAX = 10;
 
 /** One line for each host, and one for each thing that is in its way. */
 export function resultLines(
-  verb: ScaleInVerb,
+  verb: ScaleInSubcommand,
   { host, name, result, blockers = [], ...details }: HostResult,
 ): string[] {
   const who = sanitizeLine(name === undefined ? host : `${host} (${name})`);

@@ -16,7 +16,7 @@ import {
   straysLines,
   undrainedLines,
   type HostProgress,
-  type ScaleInVerb,
+  type ScaleInSubcommand,
   type VerbAnswer,
 } from './scale-in-text.ts';
 import { waitForHosts } from './wait.ts';
@@ -133,7 +133,7 @@ function recover(cli: Cli): Command {
 }
 
 interface VerbRequest {
-  readonly verb: ScaleInVerb;
+  readonly verb: ScaleInSubcommand;
   readonly body: { readonly hosts: readonly string[] };
 }
 

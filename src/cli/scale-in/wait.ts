@@ -11,14 +11,14 @@ import {
   ScaleInChanges,
   straysLines,
   type HostProgress,
-  type ScaleInVerb,
+  type ScaleInSubcommand,
   type VerbAnswer,
 } from './scale-in-text.ts';
 import type { Session } from '../session.ts';
 import type { Operation } from '../client/representations.ts';
 
 interface ScaleInWait {
-  readonly verb: ScaleInVerb;
+  readonly verb: ScaleInSubcommand;
   readonly answer: VerbAnswer;
 }
 

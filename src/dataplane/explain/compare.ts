@@ -20,7 +20,7 @@ export interface Finding extends Partial<Omit<Explanation, 'owner'>> {
   readonly owner?: Owner;
 }
 
-export interface Comparison {
+export interface FlowComparison {
   readonly equal: boolean;
   readonly flows: number;
   readonly findings: readonly Finding[];
@@ -36,7 +36,7 @@ export function compareContents(
   compiled: CompileResult,
   read: SwitchContents,
   strays: readonly string[] = [],
-): Comparison {
+): FlowComparison {
   const readFlows = new Map(read.flows.map((flow) => [flowKey(flow), flow]));
   const flows = compiled.contents.flows.map((flow) => fillNextHop(flow, readFlows.get(flowKey(flow))));
   const contents = { ...compiled.contents, flows };

@@ -1,5 +1,5 @@
 // Decides on the registration of clusters.
-import { idOf, put, remove, type FleetReader, type Refusal, type Stored } from '../../fleet/index.ts';
+import { idOf, put, remove, type FleetReader, type Refusal, type Stored, type ChangeNote } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { clearAlarm } from '../../alarms/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
@@ -26,11 +26,6 @@ export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
   readonly simulated?: SimulatedContents;
   /** What it said of itself at the first look; absent when it did not answer, or was not asked. */
   readonly facts?: ClusterFacts;
-}
-
-export interface ChangeNote {
-  readonly by: string;
-  readonly nowMs: number;
 }
 
 export function registerCluster(fleet: FleetReader, spec: ClusterSpec, { by, nowMs }: ChangeNote): Decision<unknown> {

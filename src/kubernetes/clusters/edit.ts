@@ -1,5 +1,5 @@
 // Decides on changes to a registered cluster: how machines of its workers are reached, the script that joins them, and how workers are drained.
-import { idOf, put, remove, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
+import { idOf, put, remove, type Change, type FleetReader, type Refusal, type ChangeNote } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { WORKER_SCRIPT } from '../join/model.ts';
 import { CLUSTER, type Cluster, type DrainPolicy, type SshAccess } from '../model.ts';
@@ -17,17 +17,12 @@ export interface ClusterEdit {
   readonly drainsAtOnce?: number;
 }
 
-interface EditNote {
-  readonly by: string;
-  readonly nowMs: number;
-}
-
 const SSH_PORT = 22;
 
 export function editCluster(
   fleet: FleetReader,
   { id: name, edit }: { readonly id: string; readonly edit: ClusterEdit },
-  { by, nowMs }: EditNote,
+  { by, nowMs }: ChangeNote,
 ): Decision<unknown> {
   const stored = fleet.get(CLUSTER, idOf(CLUSTER, name));
   if (stored === undefined) return refuse(unknownCluster(name));
@@ -139,7 +134,7 @@ function denyReach({ name, kind }: Cluster, edit: ClusterEdit, { reach, ssh }: R
 function changeScript(
   fleet: FleetReader,
   cluster: string,
-  { edit: { workerScript }, by, nowMs }: EditNote & { readonly edit: ClusterEdit },
+  { edit: { workerScript }, by, nowMs }: ChangeNote & { readonly edit: ClusterEdit },
 ): Change[] {
   if (workerScript === undefined) return [];
   if (workerScript === null) return removeScript(fleet, cluster);

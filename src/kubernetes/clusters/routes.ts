@@ -15,7 +15,7 @@ import {
   type RouteContext,
   type Write,
 } from '../../access/index.ts';
-import type { Refusal } from '../../fleet/index.ts';
+import type { Refusal, ChangeNote } from '../../fleet/index.ts';
 import { isLoopback } from '../../link/index.ts';
 import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { PROJECT } from '../../network/index.ts';
@@ -30,7 +30,7 @@ import {
   type Cluster,
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
-import { deleteCluster, registerCluster, type ChangeNote, type ClusterSpec } from './decide.ts';
+import { deleteCluster, registerCluster, type ClusterSpec } from './decide.ts';
 import { refuseLook, type FirstLook } from './first-look.ts';
 import { parseKubeconfig } from './kubeconfig.ts';
 

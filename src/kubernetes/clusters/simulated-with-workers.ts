@@ -1,10 +1,10 @@
 // A simulated cluster whose Nodes are workers from the beginning, for demonstrations. Pure: what it makes is what the two requests for it would make.
-import { runTrial, type Change, type FleetReader } from '../../fleet/index.ts';
+import { runTrial, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import { FleetObjects } from '../cluster-api/simulated/fleet-objects.ts';
 import { SimulatedCalls } from '../cluster-api/simulated/calls.ts';
 import type { SimulatedContents } from '../cluster-api/simulated/contents.ts';
 import { adoptNodes } from '../workers/adopt.ts';
-import { registerCluster, type ChangeNote } from './decide.ts';
+import { registerCluster } from './decide.ts';
 
 export interface SimulatedWithWorkers extends ChangeNote {
   readonly name: string;

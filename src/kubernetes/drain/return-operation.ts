@@ -1,6 +1,6 @@
 // The operation `worker-return`: takes the cordons of workers back and puts them in service again. What an operator had cordoned or labelled before stays so.
 // It is begun by a request, and by the cancellation of a drain or a removal.
-import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   newOperation,
@@ -15,14 +15,7 @@ import {
 import type { NodeMarks } from '../cluster-api/cluster-api.ts';
 import { CLUSTER, WORKER, type Worker } from '../model.ts';
 import { findPlace } from '../evacuation/leaving-workers.ts';
-import {
-  assignWork,
-  endWork,
-  forgetNode,
-  resumeService,
-  type ChangeNote,
-  type StoredWorker,
-} from '../workers/transitions.ts';
+import { assignWork, endWork, forgetNode, resumeService, type StoredWorker } from '../workers/transitions.ts';
 import { removeReport } from './drain-report.ts';
 import { readNodeResult } from './node-order.ts';
 import {

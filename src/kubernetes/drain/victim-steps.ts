@@ -1,6 +1,6 @@
 // The steps that a drain and a removal have in common: inspect the Node, cordon it and read that back, check that no pod blocks for good, evict. What a victim
 // does after its last pod is gone is said by the operation.
-import { idOf, mark, put, type Change, type FleetReader, type Reason } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type Reason, type ChangeNote } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   fail,
@@ -13,7 +13,7 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { DEFAULT_DRAIN_POLICY, WORKER, type Blocker, type DrainPolicy, type Worker } from '../model.ts';
-import { beginCordon, confirmCordon, endWork, type ChangeNote, type StoredWorker } from '../workers/transitions.ts';
+import { beginCordon, confirmCordon, endWork, type StoredWorker } from '../workers/transitions.ts';
 import { WorkerBatch, type DrainGate, type VictimStep } from './batch.ts';
 import { recordProgress } from './drain-report.ts';
 import { NODES_DRIVER, readNodeResult, type NodeOrder, type NodeProgress, type NodeResult } from './node-order.ts';

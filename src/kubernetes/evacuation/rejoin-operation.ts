@@ -1,6 +1,6 @@
 // The operation `worker-rejoin`: a worker whose machine is lost, and whose instance is built anew, joins its cluster again. Its old Node goes at once, with the pods that nobody
 // ends any more. When the instance is active, Muster has it join as a new worker does, by an operation of its own; one that Muster has never joined is waited for.
-import { idOf, mark, put, type Change, type FleetReader } from '../../fleet/index.ts';
+import { idOf, mark, put, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   fail,
@@ -30,15 +30,7 @@ import {
 import { itemsToWake } from '../drain/wake.ts';
 import { composeJoinAgain } from '../join/decide.ts';
 import { WORKER } from '../model.ts';
-import {
-  assignWork,
-  endWork,
-  finishJoin,
-  forgetNode,
-  loseMachine,
-  type ChangeNote,
-  type StoredWorker,
-} from '../workers/transitions.ts';
+import { assignWork, endWork, finishJoin, forgetNode, loseMachine, type StoredWorker } from '../workers/transitions.ts';
 import { clusterOf, findInstanceOf } from './leaving-workers.ts';
 import { NEW_TOKENS_DRIVER, readToken } from './new-token-order.ts';
 

@@ -1,15 +1,9 @@
 // What may become of a worker, one function a transition. No other code changes the state, the cordon or the work of a worker: here the state table is kept, and
 // what an operator had cordoned stays known until the cordon is taken back.
-import type { Id, Stored } from '../../fleet/index.ts';
+import type { Id, Stored, ChangeNote } from '../../fleet/index.ts';
 import { WORKER_TRANSITIONS, type DrainPolicy, type MachineKey, type Worker, type WorkerState } from '../model.ts';
 
 export type StoredWorker = Stored<'worker', Worker>;
-
-/** Who changes a worker, and when. */
-export interface ChangeNote {
-  readonly by: string;
-  readonly nowMs: number;
-}
 
 export interface AssignWork extends ChangeNote {
   readonly operation: Id<'operation'>;

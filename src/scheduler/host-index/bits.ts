@@ -3,7 +3,7 @@
 /** Slots are scanned in blocks of this size: the unit of bounds, and of skipping. */
 export const BLOCK = 64;
 export const BLOCK_WORDS = BLOCK / 32;
-/** Blocks per bay. All hosts of a bay are of one cluster; most bays are skipped as a whole. */
+/** Blocks per bay. All hosts of a bay are of one bay group; most bays are skipped as a whole. */
 export const BAY_BLOCKS = 8;
 export const BAY = BAY_BLOCKS * BLOCK;
 

@@ -1,11 +1,11 @@
 // The fleet as the scheduler reads it: hosts by slot with their free amounts, sets of slots by zone, site, aggregate and trait, and the usage by
 // claims and failed builds. It must be a function of the documents alone, in whatever order they come.
-import type { AppliedChange, FleetReader, Forkable, Projection, Stored } from '../../fleet/index.ts';
-import { HOST, type Host } from '../../hosts/index.ts';
+import type { AppliedChange, FleetReader, Forkable, Projection } from '../../fleet/index.ts';
+import { HOST, type Host, type StoredHost } from '../../hosts/index.ts';
 import { CLAIM, type Claim } from '../../network/index.ts';
 import { BUILD_FAILURES, type BuildFailures } from '../build-failures.ts';
 import { Tags, type Bits } from './bits.ts';
-import { Clusters, sizeOf, type NetworkReach } from './clusters.ts';
+import { BayGroups, sizeOf, type NetworkReach } from './bay-groups.ts';
 import { HostTable, availabilityOf } from './host-table.ts';
 import { UsageLedger, NO_SLOT, type GroupTally, type HostUsage } from './usage-ledger.ts';
 import type { PoolIndexCache } from '../nics/nic-options.ts';
@@ -14,7 +14,7 @@ import { BoundHeap } from '../search/bound-heap.ts';
 
 /** Shared by a fork and its original: it changes when hosts join, leave or are edited. */
 interface Layout {
-  readonly clusters: Clusters;
+  readonly bayGroups: BayGroups;
   readonly sites: Tags;
   readonly zones: Tags;
   readonly aggregates: Tags;
@@ -24,7 +24,7 @@ interface Layout {
 }
 
 const newLayout = (): Layout => ({
-  clusters: new Clusters(),
+  bayGroups: new BayGroups(),
   sites: new Tags(),
   zones: new Tags(),
   aggregates: new Tags(),
@@ -37,7 +37,7 @@ export class HostIndex implements Forkable {
   readonly profiles: Profiles;
   readonly #layout: Layout;
   readonly #layoutVersion: number;
-  readonly clusters: Clusters;
+  readonly bayGroups: BayGroups;
   /** Buffers for searches: one search ends before the next begins. */
   readonly poolIndexCache: PoolIndexCache = new WeakMap();
   readonly heap = new BoundHeap();
@@ -55,7 +55,7 @@ export class HostIndex implements Forkable {
     this.#layout = layout;
     this.#layoutVersion = layout.version;
     ({
-      clusters: this.clusters,
+      bayGroups: this.bayGroups,
       sites: this.sites,
       zones: this.zones,
       aggregates: this.aggregates,
@@ -100,7 +100,7 @@ export class HostIndex implements Forkable {
 
   /** Whether some block has hosts of several sites and zones. */
   get isMixed(): boolean {
-    return this.clusters.isMixed;
+    return this.bayGroups.isMixed;
   }
 
   /** Adds the schedulable hosts below a service version: none at all, most of the time. */
@@ -139,7 +139,7 @@ export class HostIndex implements Forkable {
   #host(before: StoredHost | undefined, after: StoredHost | undefined): void {
     const was = before?.doc.state === 'removed' ? undefined : before;
     const is = after?.doc.state === 'removed' ? undefined : after;
-    if (was !== undefined && is !== undefined && isInSameCluster(was.doc, is.doc)) this.#update(was, is);
+    if (was !== undefined && is !== undefined && isInSameBayGroup(was.doc, is.doc)) this.#update(was, is);
     else {
       if (was !== undefined) this.#remove(was);
       if (is !== undefined) this.#add(is);
@@ -148,8 +148,8 @@ export class HostIndex implements Forkable {
 
   #add({ id, doc }: StoredHost): void {
     this.#layout.version += 1;
-    const reach = this.clusters.reachOf(doc.physicalNetworks);
-    const slot = this.clusters.allocateSlot({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
+    const reach = this.bayGroups.reachOf(doc.physicalNetworks);
+    const slot = this.bayGroups.allocateSlot({ site: doc.site, zone: doc.zone, size: sizeOfHost(doc) }, reach);
     this.#size += 1;
     this.sites.add(doc.site, slot);
     this.zones.add(doc.zone, slot);
@@ -168,7 +168,7 @@ export class HostIndex implements Forkable {
     for (const aggregate of doc.aggregates) this.aggregates.delete(aggregate, slot);
     for (const trait of doc.traits) this.traits.delete(trait, slot);
     for (const version of versionsOf(doc)) this.#versions.delete(version, slot);
-    this.clusters.releaseSlot(slot, this.table.reaches[slot] as NetworkReach);
+    this.bayGroups.releaseSlot(slot, this.table.reaches[slot] as NetworkReach);
     this.table.remove(slot, taken);
     this.#ledger.setSlot(id, NO_SLOT);
     this.#size -= 1;
@@ -196,8 +196,6 @@ export class HostIndex implements Forkable {
   }
 }
 
-type StoredHost = Stored<'host', Host>;
-
 export const HOST_INDEX: Projection<HostIndex> = {
   name: 'host-index',
   kinds: [HOST.name, CLAIM.name, BUILD_FAILURES.name],
@@ -217,8 +215,8 @@ function sizeOfHost({ capacity: { memoryMiB, vcpus, ratios } }: Host): number {
   return sizeOf(memoryMiB * ratios.memory, vcpus * ratios.vcpus);
 }
 
-/** Whether a host stays in its cluster. */
-function isInSameCluster(was: Host, is: Host): boolean {
+/** Whether a host stays in its bay group. */
+function isInSameBayGroup(was: Host, is: Host): boolean {
   if (was.site !== is.site || was.zone !== is.zone) return false;
   if (was.capacity !== is.capacity && sizeOfHost(was) !== sizeOfHost(is)) return false;
   const [before, after] = [was.physicalNetworks, is.physicalNetworks];

@@ -2,7 +2,7 @@
 // subtracting leaves no trace.
 import { findExclusion, type Host } from '../../hosts/index.ts';
 import { BAY, BAY_BLOCKS, Bits, BLOCK } from './bits.ts';
-import type { NetworkReach } from './clusters.ts';
+import type { NetworkReach } from './bay-groups.ts';
 import type { Claim } from '../../network/index.ts';
 import type { HostUsage } from './usage-ledger.ts';
 

@@ -12,7 +12,7 @@ import { UNWEIGHED, computeWeighing, type Weighing } from './weighing.ts';
 
 const HOSTS = 150;
 
-/** Hosts of one cluster, their ids in no order, with few different figures: many of them are equal. */
+/** Hosts of one bay group, their ids in no order, with few different figures: many of them are equal. */
 function someHosts(dice: Dice): HostIndex {
   const ids = Array.from({ length: HOSTS }, (_, nth) => `h${(nth * 37) % HOSTS}`);
   const sizes = { vcpus: 16, memoryMiB: 16, diskGiB: 16 };

@@ -1,6 +1,6 @@
 // Assigns several NICs that contend for pools or bandwidth.
 import { bandwidthClass, type PoolChoice } from '../../network/index.ts';
-import type { NetworkReach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/bay-groups.ts';
 import type { NicOptions } from './nic-options.ts';
 
 /** The free bandwidth of a host on a physical network, or of the host itself. */

@@ -1,6 +1,6 @@
 // The score term of a request's single NIC, by bay: the hosts of a bay reach the same pools. A placement changes the stock of one pool, so for the next
 // request only the bays that reach it are computed.
-import type { ReachCluster, Clusters, NetworkReach } from '../host-index/clusters.ts';
+import type { BayGroup, BayGroups, NetworkReach } from '../host-index/bay-groups.ts';
 
 /** The queries about bays. */
 export interface BayTermSource {
@@ -18,8 +18,8 @@ const CHANGES_MAX = 256;
 export class BayTerms {
   #terms = new Float64Array(0);
   #layout: number | undefined;
-  /** By choice: the clusters whose hosts reach it. */
-  #reaching: ReachCluster[][] = [];
+  /** By choice: the bay groups whose hosts reach it. */
+  #reaching: BayGroup[][] = [];
   /** The choices whose stock changed since the last call. */
   readonly #changed: number[] = [];
   #isAllChanged = true;
@@ -33,13 +33,13 @@ export class BayTerms {
     this.#isAllChanged = true;
   }
 
-  /** By bay; -Infinity where no host can place the NIC, or no cluster has the bay. Valid until the next change. */
-  compute(clusters: Clusters, request: BayTermSource): Float64Array {
-    if (this.#layout !== clusters.layout) this.#rebuildLayout(clusters, request);
-    if (this.#isAllChanged) for (const cluster of clusters.list()) this.#set(cluster, request);
+  /** By bay; -Infinity where no host can place the NIC, or no bay group has the bay. Valid until the next change. */
+  compute(bayGroups: BayGroups, request: BayTermSource): Float64Array {
+    if (this.#layout !== bayGroups.layout) this.#rebuildLayout(bayGroups, request);
+    if (this.#isAllChanged) for (const bayGroup of bayGroups.list()) this.#set(bayGroup, request);
     else {
       for (const choice of this.#changed) {
-        for (const cluster of this.#reaching[choice] ?? NO_CLUSTERS) this.#set(cluster, request);
+        for (const bayGroup of this.#reaching[choice] ?? NO_BAY_GROUPS) this.#set(bayGroup, request);
       }
     }
     this.#isAllChanged = false;
@@ -47,24 +47,24 @@ export class BayTerms {
     return this.#terms;
   }
 
-  #rebuildLayout(clusters: Clusters, request: BayTermSource): void {
-    this.#layout = clusters.layout;
+  #rebuildLayout(bayGroups: BayGroups, request: BayTermSource): void {
+    this.#layout = bayGroups.layout;
     this.#isAllChanged = true;
-    this.#terms = new Float64Array(clusters.bays).fill(-Infinity);
+    this.#terms = new Float64Array(bayGroups.bays).fill(-Infinity);
     this.#reaching = [];
-    for (const cluster of clusters.list()) {
-      if (cluster.reach === undefined) continue;
-      for (const choice of request.choicesOn(cluster.reach)) {
+    for (const bayGroup of bayGroups.list()) {
+      if (bayGroup.reach === undefined) continue;
+      for (const choice of request.choicesOn(bayGroup.reach)) {
         while (this.#reaching.length <= choice) this.#reaching.push([]);
-        (this.#reaching[choice] as ReachCluster[]).push(cluster);
+        (this.#reaching[choice] as BayGroup[]).push(bayGroup);
       }
     }
   }
 
-  #set({ reach, bays }: ReachCluster, request: BayTermSource): void {
+  #set({ reach, bays }: BayGroup, request: BayTermSource): void {
     const term = reach === undefined ? request.termMax : request.termOn(reach);
     for (let at = 0; at < bays.length; at += 1) this.#terms[bays[at] as number] = term;
   }
 }
 
-const NO_CLUSTERS: readonly ReachCluster[] = [];
+const NO_BAY_GROUPS: readonly BayGroup[] = [];

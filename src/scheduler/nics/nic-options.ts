@@ -2,7 +2,7 @@
 // computed once; the stock is read for each request.
 import type { PoolCounters, NicRequirements, PoolChoice, PoolKey, Stock } from '../../network/index.ts';
 import { BayTerms } from './bay-terms.ts';
-import type { NetworkReach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/bay-groups.ts';
 import type { NicPlacement } from './nic-placements.ts';
 
 /** The choices of a NIC, sorted by how they are reached, and identified by their index. */

@@ -3,7 +3,7 @@
 import type { NicRequirements, PoolKey } from '../../network/index.ts';
 import { Assignment, type Bandwidth } from './assignment.ts';
 import type { BayTermSource } from './bay-terms.ts';
-import type { ReachCluster, Clusters, NetworkReach } from '../host-index/clusters.ts';
+import type { BayGroup, BayGroups, NetworkReach } from '../host-index/bay-groups.ts';
 import { NicOptions, type PlacementContext } from './nic-options.ts';
 import { SCORE_UNIT } from '../host-index/weighing.ts';
 
@@ -58,17 +58,17 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** By bay: no placement on one of its hosts adds more; -Infinity where there is none. Valid until the next request. */
-  termsOfBays(clusters: Clusters): Float64Array {
-    if (this.#singleNic !== undefined) return this.#singleNic.singleNicTerms.compute(clusters, this);
-    const terms = new Float64Array(clusters.bays).fill(-Infinity);
-    for (const cluster of clusters.list()) {
-      const term = this.#termIn(cluster);
-      for (const bay of cluster.bays) terms[bay] = term;
+  termsOfBays(bayGroups: BayGroups): Float64Array {
+    if (this.#singleNic !== undefined) return this.#singleNic.singleNicTerms.compute(bayGroups, this);
+    const terms = new Float64Array(bayGroups.bays).fill(-Infinity);
+    for (const bayGroup of bayGroups.list()) {
+      const term = this.#termIn(bayGroup);
+      for (const bay of bayGroup.bays) terms[bay] = term;
     }
     return terms;
   }
 
-  #termIn({ reach }: ReachCluster): number {
+  #termIn({ reach }: BayGroup): number {
     return reach === undefined ? this.termMax : this.termOn(reach);
   }
 
@@ -83,7 +83,7 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** The placement that all hosts of a bay share; undefined where each has its own. */
-  sharedPlacement({ reach }: ReachCluster): NicPlacement | undefined {
+  sharedPlacement({ reach }: BayGroup): NicPlacement | undefined {
     return reach === undefined || this.needsBandwidth ? undefined : this.placementFor(reach);
   }
 

@@ -2,7 +2,7 @@
 // addresses.
 import { segmentOfPool } from '../../network/index.ts';
 import type { PreparedRequest } from '../search/prepared-request.ts';
-import type { NetworkReach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/bay-groups.ts';
 import type { NicOptions } from '../nics/nic-options.ts';
 import type { NicPlacements } from '../nics/nic-placements.ts';
 import type { FilterRejection } from './report.ts';

@@ -2,7 +2,7 @@
 // failed pays it. It has counts; the only hosts that it may name are those that the request itself excludes.
 import type { FleetReader } from '../../fleet/index.ts';
 import { prepareRequest, type PreparedRequest } from '../search/prepared-request.ts';
-import type { NetworkReach } from '../host-index/clusters.ts';
+import type { NetworkReach } from '../host-index/bay-groups.ts';
 import { DISK, FIGURES, INSTANCES, MEMORY, AVAILABILITIES, VCPUS } from '../host-index/host-table.ts';
 import { bandwidthRejection, NicRejections } from './nic-rejections.ts';
 import { lossFacts, Losses, type FilterLoss } from './losses.ts';

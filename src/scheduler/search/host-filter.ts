@@ -19,7 +19,7 @@ export class HostFilter {
     this.#schedulable = index.table.schedulable;
     for (const name of aggregates) this.#require(index.aggregates.get(name));
     for (const name of requiredTraits) this.#require(index.traits.get(name));
-    // Otherwise the search skips whole clusters of other sites and zones.
+    // Otherwise the search skips whole bay groups of other sites and zones.
     if (index.isMixed && site !== undefined) this.#require(index.sites.get(site));
     if (index.isMixed && zone !== undefined) this.#require(index.zones.get(zone));
     // The rarest attribute first: most blocks have none of its hosts.

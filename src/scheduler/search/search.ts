@@ -4,7 +4,7 @@
 import type { PoolKey } from '../../network/index.ts';
 import type { PreparedRequest } from './prepared-request.ts';
 import { BAY_BLOCKS, BLOCK, BLOCK_WORDS, lowestBit } from '../host-index/bits.ts';
-import type { ReachCluster, NetworkReach } from '../host-index/clusters.ts';
+import type { BayGroup, NetworkReach } from '../host-index/bay-groups.ts';
 import type { NicPlacement } from '../nics/nic-placements.ts';
 import type { BoundHeap } from './bound-heap.ts';
 
@@ -67,7 +67,7 @@ class Search {
   run(): void {
     const { index, places, profile, weighing } = this.#prepared;
     const waiting = this.#heap;
-    this.#terms = places.termsOfBays(index.clusters);
+    this.#terms = places.termsOfBays(index.bayGroups);
     const highest = this.#setBounds(profile.upperBoundsOfBays(weighing));
     profile.refreshSome(weighing);
     if (highest !== undefined) this.#visitFirst(highest * BAY_BLOCKS);
@@ -131,9 +131,9 @@ class Search {
   #excludeBays(bounds: Float64Array): void {
     const { index, request, avoidedSites, filter } = this.#prepared;
     if (request.site !== undefined || request.zone !== undefined || avoidedSites.size > 0) {
-      for (const cluster of index.clusters.list()) {
-        if (cluster.reach === undefined || this.#isEligibleCluster(cluster)) continue;
-        for (const bay of cluster.bays) bounds[this.#blocks + bay] = -Infinity;
+      for (const bayGroup of index.bayGroups.list()) {
+        if (bayGroup.reach === undefined || this.#isEligibleBayGroup(bayGroup)) continue;
+        for (const bay of bayGroup.bays) bounds[this.#blocks + bay] = -Infinity;
       }
     }
     if (filter.passesAll) return;
@@ -153,7 +153,7 @@ class Search {
     }
   }
 
-  #isEligibleCluster({ site, zone }: ReachCluster): boolean {
+  #isEligibleBayGroup({ site, zone }: BayGroup): boolean {
     const { request, avoidedSites } = this.#prepared;
     if (request.site !== undefined && request.site !== site) return false;
     if (request.zone !== undefined && request.zone !== zone) return false;
@@ -241,7 +241,7 @@ class Search {
   /** Whether all hosts of a bay have the same placement. */
   #isShared(bay: number): boolean {
     const { places, index } = this.#prepared;
-    return !places.needsBandwidth && (!index.isMixed || index.clusters.clusterOfBay(bay).reach !== undefined);
+    return !places.needsBandwidth && (!index.isMixed || index.bayGroups.groupOfBay(bay).reach !== undefined);
   }
 
   /** Whether the result comes before another host that is as good. */
@@ -251,7 +251,7 @@ class Search {
 
   #visit(block: number): void {
     const { filter, profile, weighing, places, index } = this.#prepared;
-    const shared = places.sharedPlacement(index.clusters.clusterOfBay(Math.floor(block / BAY_BLOCKS)));
+    const shared = places.sharedPlacement(index.bayGroups.groupOfBay(Math.floor(block / BAY_BLOCKS)));
     const leader = filter.passesAll && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
     // Unless its group lowers its score, no host in the block is better.
     if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#heap.boundOf(block)) return;

@@ -19,7 +19,7 @@ import {
   type Worker,
 } from '../../../src/kubernetes/decisions-fixture.ts';
 import { ITEM, type Item } from '../../../src/operations/index.ts';
-import { scaleInWorld, type ScaleInWorld, type ScaleInFixture } from '../scale-in/world-fixture.ts';
+import { scaleInWorld, type ScaleInAcceptanceWorld, type ScaleInFixture } from '../scale-in/world-fixture.ts';
 
 export const EDGE = 'edge';
 const CHANGED = { changedBy: 'ann', changedAtMs: 0 };
@@ -35,7 +35,7 @@ export interface LeavingFixture {
 }
 
 export class LeavingWorkers {
-  readonly world: ScaleInWorld;
+  readonly world: ScaleInAcceptanceWorld;
   /** Breaches of what must never be. */
   readonly breaches: string[] = [];
   /** What happened, in its order. */
@@ -44,7 +44,7 @@ export class LeavingWorkers {
   outAtMost = 0;
   cordonedAtMost = 0;
 
-  private constructor(world: ScaleInWorld) {
+  private constructor(world: ScaleInAcceptanceWorld) {
     this.world = world;
   }
 

@@ -6,7 +6,7 @@ import { INSTANCE } from '../../../src/instances/index.ts';
 import { CLAIM, claimId, PORT } from '../../../src/network/index.ts';
 import { HttpApi } from './http-fixture.ts';
 import { areJoined, expectSound, sendsTo, servers, watchSwitches } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, tunnelAddress, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, tunnelAddress, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 interface Status {
   readonly hosts: readonly { readonly host: string; readonly state: string; readonly operation?: string }[];
@@ -18,7 +18,7 @@ async function statusOf(http: HttpApi, host: string): Promise<Status['hosts'][nu
 }
 
 /** Moves an instance by hand, past every choice of the control plane, and records its host. */
-async function moveByHand(world: ScaleInWorld, name: string, host: string): Promise<void> {
+async function moveByHand(world: ScaleInAcceptanceWorld, name: string, host: string): Promise<void> {
   const { host: from = '', nics, ...instance } = world.instance(name);
   const [claim, machine] = [world.claim(name), world.agents.hypervisorOf(from)?.instance(name)];
   if (claim === undefined || machine === undefined) throw new Error(`${name} is not at ${from}`);

@@ -3,18 +3,18 @@ import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { INSTANCE } from '../../../src/instances/index.ts';
 import { areJoined, expectSound, isWiped, servers, sendsTo, traces, tunnels } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, shapeOf, tunnelAddress, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, shapeOf, tunnelAddress, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
 
-async function drainHosts(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+async function drainHosts(world: ScaleInAcceptanceWorld, ...hosts: readonly string[]): Promise<void> {
   await world.start(hosts);
   await world.untilState('drained', ...hosts);
   await world.settle();
 }
 
-async function removeHosts(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+async function removeHosts(world: ScaleInAcceptanceWorld, ...hosts: readonly string[]): Promise<void> {
   await drainHosts(world, ...hosts);
   await world.end(hosts, { disconnect: true });
   await world.untilState('removed', ...hosts);
@@ -23,7 +23,7 @@ async function removeHosts(world: ScaleInWorld, ...hosts: readonly string[]): Pr
 }
 
 /** Peers with a pending clean-up, and of which host. */
-function pendingOf(world: ScaleInWorld): string[] {
+function pendingOf(world: ScaleInAcceptanceWorld): string[] {
   return [...world.fleet.registry.kinds.values()].flatMap((kind) =>
     kind.name === 'pending-clean-up' ? [...world.fleet.all(kind)].map(({ id }): string => id) : [],
   );

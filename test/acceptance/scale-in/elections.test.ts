@@ -6,14 +6,14 @@ import { INSTANCE, type Instance } from '../../../src/instances/index.ts';
 import { SERVICE, type Service } from '../../../src/election/index.ts';
 import { HttpApi } from './http-fixture.ts';
 import { expectSound, isWiped, sendsTo, servers, watchSwitches, zoneOf } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
 const DHCP = 'dhcp:sub';
 
 /** An instance on each of these hosts; the first one is elected. */
-async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+async function presentOn(world: ScaleInAcceptanceWorld, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) {
     await world.place(`on-${host}`, host);
     await world.settle();
@@ -25,12 +25,12 @@ function connection(nth: number): TrackedConnection {
   return { protocol: 'udp', src: '10.0.0.2', sport: 4000 + nth, dst: '203.0.113.9', dport: 53, natSource };
 }
 
-function epochOf(world: ScaleInWorld, service: string): number {
+function epochOf(world: ScaleInAcceptanceWorld, service: string): number {
   return world.service(service).epoch;
 }
 
 /** The number of the commit in which a condition first held. */
-function firstAt(world: ScaleInWorld, kind: string, isSo: (doc: object, id: string) => boolean): number {
+function firstAt(world: ScaleInAcceptanceWorld, kind: string, isSo: (doc: object, id: string) => boolean): number {
   const found = world.documentVersions.find(
     (one) => one.kind === kind && one.doc !== undefined && isSo(one.doc, one.id),
   );

@@ -1,18 +1,18 @@
 // Leaving hosts in trouble: down, forced, or too slow.
 import { describe, expect, test } from 'vitest';
 import { expectSound, isWiped, isMarked, servers, traces, tunnels } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const cannotMove = { task: 'migrate', times: 1000, problem: 'too busy', fault: 'migration-failed' } as const;
 
-function reasonOf(world: ScaleInWorld, host: string): string | undefined {
+function reasonOf(world: ScaleInAcceptanceWorld, host: string): string | undefined {
   return world.item(world.host(host).leaving?.operation ?? '', host).reason?.code;
 }
 
 describe('a host that is down while it leaves', () => {
   /** It has an instance, its agent is silent, and it is to be removed. */
-  async function down(): Promise<ScaleInWorld> {
+  async function down(): Promise<ScaleInAcceptanceWorld> {
     const world = await scaleInWorld();
     await world.place('one', 'a');
     await world.place('two', 'd');

@@ -6,10 +6,10 @@ import { SCALE_IN } from '../../../src/hosts/index.ts';
 import { ITEM } from '../../../src/operations/index.ts';
 import { crew, crewState, programWithCrews, type BlockedCrews } from './crews-fixture.ts';
 import { HttpApi } from './http-fixture.ts';
-import { scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 interface Held {
-  readonly world: ScaleInWorld;
+  readonly world: ScaleInAcceptanceWorld;
   readonly http: HttpApi;
   readonly blocked: BlockedCrews;
 }

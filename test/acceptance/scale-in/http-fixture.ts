@@ -2,14 +2,14 @@
 import { pino } from 'pino';
 import { createToken, newSecret } from '../../../src/access/index.ts';
 import { AGENT_GATEWAY } from '../../../src/agent/module.ts';
-import { createServer, hashSecret, type Server } from '../../../src/api/runtime.ts';
+import { createServer, hashSecret, type ApiServer } from '../../../src/api/runtime.ts';
 import { provide, Runtime } from '../../../src/composition/index.ts';
 import type { Journal } from '../../../src/journal/index.ts';
 import { SIMULATED_NETWORK } from '../../../src/network/index.ts';
 import { coreProviders } from '../../../src/main/core-providers.ts';
 import { IDLE_CORE } from '../../../src/main/core-providers-fixture.ts';
 import { surfaceOf } from '../../../src/main/surface.ts';
-import type { ScaleInWorld } from './world-fixture.ts';
+import type { ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 export interface HttpAnswer {
   readonly status: number;
@@ -17,22 +17,22 @@ export interface HttpAnswer {
 }
 
 interface Open {
-  readonly server: Server;
+  readonly server: ApiServer;
   readonly journal: Journal;
 }
 
 /** A request as an administrator, whichever server is leader. */
 export class HttpApi {
-  readonly #world: ScaleInWorld;
+  readonly #world: ScaleInAcceptanceWorld;
   readonly #secret: string;
   #open: Open | undefined;
 
-  private constructor(world: ScaleInWorld, secret: string) {
+  private constructor(world: ScaleInAcceptanceWorld, secret: string) {
     this.#world = world;
     this.#secret = secret;
   }
 
-  static async start(world: ScaleInWorld): Promise<HttpApi> {
+  static async start(world: ScaleInAcceptanceWorld): Promise<HttpApi> {
     const { ids, nowMs } = world;
     const { id, secret, hash } = newSecret({ ids, hash: hashSecret });
     const face = { id, hash, name: 'admin', role: 'admin' as const, createdAtMs: nowMs, createdBy: 'ann' };
@@ -70,7 +70,7 @@ export class HttpApi {
     return { status: answer.statusCode, body: answer.body === '' ? undefined : answer.json() };
   }
 
-  #server(): Server {
+  #server(): ApiServer {
     const { server: life, clock, ids, network, program } = this.#world;
     const { journal, gateway } = life;
     if (this.#open?.journal !== journal) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { SERVICE } from '../../../src/election/index.ts';
 import { HttpApi } from './http-fixture.ts';
 import { expectSound, sendsTo, servers } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
@@ -21,7 +21,7 @@ const TAKEN_OVER = [
  */
 const MISSED_MS = 15_000;
 
-async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Promise<void> {
+async function presentOn(world: ScaleInAcceptanceWorld, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) {
     await world.place(`on-${host}`, host);
     await world.settle();
@@ -30,7 +30,7 @@ async function presentOn(world: ScaleInWorld, ...hosts: readonly string[]): Prom
 
 describe('weights', () => {
   /** Two routers, each with presence on a and on b, elected in one go. */
-  async function twoRouters(baseWeight: number): Promise<ScaleInWorld> {
+  async function twoRouters(baseWeight: number): Promise<ScaleInAcceptanceWorld> {
     const world = await scaleInWorld({ hosts: { b: { baseWeight } } });
     await world.holdElections(true);
     for (const nth of [1, 2]) {
@@ -117,7 +117,7 @@ describe('control of the designated host is lost', () => {
 
   /** Cuts a host off this long after a heartbeat; returns the times of both. */
   async function cutOff(
-    world: ScaleInWorld,
+    world: ScaleInAcceptanceWorld,
     host: string,
     silentMs: number,
   ): Promise<{ cutMs: number; lastHeartbeatMs: number }> {
@@ -130,7 +130,7 @@ describe('control of the designated host is lost', () => {
     return { cutMs: world.nowMs, lastHeartbeatMs };
   }
 
-  const isTakenOver = (world: ScaleInWorld): boolean =>
+  const isTakenOver = (world: ScaleInAcceptanceWorld): boolean =>
     TAKEN_OVER.every(([service, host]) => world.designatedHostOf(service) === host);
 
   // Heartbeats come every 5 s: at once after one, between two, just before the next.

@@ -6,7 +6,7 @@ import { PORT } from '../../../src/network/index.ts';
 import { crashEveryNthCommit } from './server-crashes-fixture.ts';
 import { HttpApi } from './http-fixture.ts';
 import { expectSound, isWiped, isMarked, sendsTo, servers, traces, tunnels } from './switches-fixture.ts';
-import { scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
@@ -15,7 +15,7 @@ const STAYERS = ['d', 'e', 'f', 'g'];
 const ON = { one: 'a', two: 'a', three: 'b', four: 'c', five: 'd', six: 'e' } as const;
 
 /** Instances on a, b and c, and on two others; a serves everything. */
-async function startPopulated(): Promise<ScaleInWorld> {
+async function startPopulated(): Promise<ScaleInAcceptanceWorld> {
   const world = await scaleInWorld({ dhcp: true });
   for (const [name, host] of Object.entries(ON)) await world.place(name, host);
   await world.settle();
@@ -23,7 +23,7 @@ async function startPopulated(): Promise<ScaleInWorld> {
   return world;
 }
 
-function addresses(world: ScaleInWorld): Record<string, string[]> {
+function addresses(world: ScaleInAcceptanceWorld): Record<string, string[]> {
   return Object.fromEntries(Object.keys(ON).map((name) => [name, world.addresses(name)]));
 }
 
@@ -93,7 +93,7 @@ describe.each([
 });
 
 /** Where b sends packets for a service of network n. A route is announced outside, and no host sends for it. */
-function elsewhere(world: ScaleInWorld, service: string): string[] {
+function elsewhere(world: ScaleInAcceptanceWorld, service: string): string[] {
   const at = world.designatedHostOf(service);
   return at === undefined || at === 'b' || service.startsWith('subnet-route:') ? [] : [at];
 }

@@ -1,5 +1,5 @@
 // A control plane whose servers die repeatedly, each followed by another.
-import type { ScaleInWorld } from './world-fixture.ts';
+import type { ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 export type Until = (what: string, isTrue: () => boolean) => Promise<void>;
 
@@ -7,7 +7,7 @@ export type Until = (what: string, isTrue: () => boolean) => Promise<void>;
  * Waits as the world does. Meanwhile the server dies after every nth commit, before anything reacts to it, and another becomes leader when its
  * lease has expired.
  */
-export function crashEveryNthCommit(world: ScaleInWorld, everyNth: number | undefined): Until {
+export function crashEveryNthCommit(world: ScaleInAcceptanceWorld, everyNth: number | undefined): Until {
   let waiting = false;
   let commits = 0;
   if (everyNth !== undefined)

@@ -16,7 +16,7 @@ import {
   traces,
   watchSwitches,
 } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, shapeOf, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, shapeOf, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 const NAT = 'nat:edge';
 const ROUTE = 'subnet-route:sub';
@@ -24,7 +24,7 @@ const DHCP = 'dhcp:sub';
 const ALL = [NAT, ROUTE, DHCP];
 
 interface Scene {
-  readonly world: ScaleInWorld;
+  readonly world: ScaleInAcceptanceWorld;
   readonly http: HttpApi;
 }
 
@@ -63,7 +63,7 @@ function crashVariants(everyNth: number) {
 }
 
 /** What a switch does with packets to an instance there. */
-function delivers(world: ScaleInWorld, host: string, instance: string): boolean {
+function delivers(world: ScaleInAcceptanceWorld, host: string, instance: string): boolean {
   const mac = world.ports(instance)[0]?.mac ?? '';
   const { flows } = world.switchOf(host).contents;
   return flows.some(({ match, actions }) => match.includes(`dl_dst=${mac}`) && actions.startsWith('output:'));
@@ -153,7 +153,7 @@ describe('new resources during a scale-in', () => {
   const LEAVERS = ['a', 'b', 'c'];
 
   /** A network with presence on the leaving hosts and on d, without a router yet. */
-  async function ready(world: ScaleInWorld, nth: number): Promise<void> {
+  async function ready(world: ScaleInAcceptanceWorld, nth: number): Promise<void> {
     await world.net(`m${nth}`);
     await world.subnet(`sub-m${nth}`, `m${nth}`, `10.${nth}.0.0/24`);
     for (const host of [...LEAVERS, 'd']) await world.place(`m${nth}-${host}`, host, `m${nth}`);

@@ -7,7 +7,7 @@ import { HOST, identityForms, type Host, type HostResult } from '../../../src/ho
 import { OPERATION } from '../../../src/operations/index.ts';
 import { HttpApi } from './http-fixture.ts';
 import { expectSound, isWiped, isMarked, servers, traces, tunnels } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, shapeOf, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, shapeOf, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 function results(hosts: readonly HostResult[]): string[] {
   return hosts.map(({ host, result, reason }) => `${host} ${result}${reason === undefined ? '' : ` ${reason.code}`}`);
@@ -25,7 +25,10 @@ async function traceIn(http: HttpApi, ids: readonly string[]): Promise<number[]>
   return Promise.all(urls.map(async (url) => (await http.get(url)).status));
 }
 
-const idsOf = (world: ScaleInWorld, host: string): string[] => [host, ...identityForms(world.host(host).switch)];
+const idsOf = (world: ScaleInAcceptanceWorld, host: string): string[] => [
+  host,
+  ...identityForms(world.host(host).switch),
+];
 
 describe('a host is identified by its switch', () => {
   test('scale-in-1: pending-until-its-bridge-has-a-datapath-id', async () => {
@@ -164,7 +167,7 @@ describe('repeated requests', () => {
     await world.place('one', 'a');
     const first = await world.start(['a'], { drain: false });
     await world.settle();
-    const again = async (verb: () => ReturnType<ScaleInWorld['start']>): Promise<void> => {
+    const again = async (verb: () => ReturnType<ScaleInAcceptanceWorld['start']>): Promise<void> => {
       const countReports = (): number[] => [
         world.documentVersions.filter(({ kind }) => kind === HOST.name).length,
         world.all(OPERATION).length,

@@ -3,13 +3,14 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../../src/alarms/index.ts';
 import { expectSound } from './switches-fixture.ts';
-import { scaleInWorld, type ScaleInWorld } from './world-fixture.ts';
+import { scaleInWorld, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
-const alarms = (world: ScaleInWorld): string[] => world.all(ALARM).map(({ id }): string => id);
-const strayed = (world: ScaleInWorld, host: string): readonly string[] => world.host(host).strays?.names ?? [];
+const alarms = (world: ScaleInAcceptanceWorld): string[] => world.all(ALARM).map(({ id }): string => id);
+const strayed = (world: ScaleInAcceptanceWorld, host: string): readonly string[] =>
+  world.host(host).strays?.names ?? [];
 
 /** A host with an unknown interface on its bridge. */
-async function withStray(): Promise<ScaleInWorld> {
+async function withStray(): Promise<ScaleInAcceptanceWorld> {
   const world = await scaleInWorld();
   await world.start(['a']);
   await world.untilState('drained', 'a');

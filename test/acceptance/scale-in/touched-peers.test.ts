@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { HttpApi } from './http-fixture.ts';
 import { traces } from './switches-fixture.ts';
-import { HOSTS, scaleInWorld, type ScaleInFixture, type ScaleInWorld } from './world-fixture.ts';
+import { HOSTS, scaleInWorld, type ScaleInFixture, type ScaleInAcceptanceWorld } from './world-fixture.ts';
 
 interface Peer {
   readonly host: string;
@@ -20,7 +20,7 @@ interface Touches {
 }
 
 async function previewTouches(
-  world: ScaleInWorld,
+  world: ScaleInAcceptanceWorld,
   hosts: readonly string[],
   limit = 100,
 ): Promise<Record<string, Touches>> {
@@ -32,7 +32,7 @@ async function previewTouches(
 }
 
 /** The tunnels, flows and groups on the staying hosts that name it. */
-function named(world: ScaleInWorld, host: string, leavers: readonly string[]) {
+function named(world: ScaleInAcceptanceWorld, host: string, leavers: readonly string[]) {
   const staying = HOSTS.filter((one) => !leavers.includes(one));
   const count = (peer: string, word: string): number =>
     traces(world, peer, host).filter((line) => line.startsWith(word) && !isOfPorts(line)).length;
@@ -51,7 +51,7 @@ function isOfPorts(line: string): boolean {
   return line.includes('dl_dst=') || line.startsWith('group all ');
 }
 
-async function startPopulated(options: ScaleInFixture): Promise<ScaleInWorld> {
+async function startPopulated(options: ScaleInFixture): Promise<ScaleInAcceptanceWorld> {
   const world = await scaleInWorld({ dhcp: true, ...options });
   for (const [name, host] of Object.entries({ one: 'a', two: 'b', three: 'd', four: 'e', five: 'f' })) {
     await world.place(name, host);

@@ -25,12 +25,12 @@ import { deleteRouter, type CreateRouter } from '../../../src/network/decisions-
 import { OPERATION, type Operation } from '../../../src/operations/index.ts';
 import type { ControlPlaneHarnessOptions } from '../control-plane-fixture.ts';
 import { sha256 } from '../server-fixture.ts';
-import { World, type HostShape } from '../world-fixture.ts';
+import { AcceptanceWorld, type AcceptanceHostShape } from '../world-fixture.ts';
 
 const HOUR_MS = 3_600_000;
 const BUDGETS = { movesAtOnce: 32, movesPerHostAtOnce: 4 };
 
-export class ScaleInWorld extends World {
+export class ScaleInAcceptanceWorld extends AcceptanceWorld {
   readonly #evacuators = evacuatorsOf(this.program);
 
   /** Also waits until the switches of all connected hosts have converged, where a switch answers at all. */
@@ -188,7 +188,7 @@ export function tunnelAddress(host: string): string {
 
 export interface ScaleInFixture extends ControlPlaneHarnessOptions {
   /** Overrides for some hosts; all of a to g exist. */
-  readonly hosts?: Readonly<Record<string, HostShape>>;
+  readonly hosts?: Readonly<Record<string, AcceptanceHostShape>>;
   readonly dhcp?: boolean;
   /** Of the default zone; full by default. */
   readonly mesh?: 'full' | 'needed';
@@ -200,8 +200,8 @@ export async function scaleInWorld({
   dhcp = false,
   mesh = 'full',
   ...options
-}: ScaleInFixture = {}): Promise<ScaleInWorld> {
-  const world = await ScaleInWorld.empty(options);
+}: ScaleInFixture = {}): Promise<ScaleInAcceptanceWorld> {
+  const world = await ScaleInAcceptanceWorld.empty(options);
   await world.zone('default', mesh);
   await world.net('out', { external: true, shared: true });
   await world.subnet('out-net', 'out', '203.0.113.0/24');
@@ -213,6 +213,6 @@ export async function scaleInWorld({
   return world;
 }
 
-export function shapeOf(name: string, shape: HostShape = {}): HostShape {
+export function shapeOf(name: string, shape: AcceptanceHostShape = {}): AcceptanceHostShape {
   return { tunnelAddress: tunnelAddress(name), ...shape };
 }

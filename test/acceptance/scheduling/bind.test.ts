@@ -3,15 +3,15 @@ import { expect, test } from 'vitest';
 import { idOf, put } from '../../../src/fleet/index.ts';
 import { HOST } from '../../../src/hosts/index.ts';
 import { BOTH, startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 /** The host reports that it has left all physical networks. */
-function unmap(world: World, host: string): Promise<void> {
+function unmap(world: AcceptanceWorld, host: string): Promise<void> {
   return world.put(put(HOST, idOf(HOST, host), { ...world.host(host), physicalNetworks: [] }));
 }
 
 /** Acts in the same group of commits in which an instance is placed: after the claim, before anything reacts. */
-function rightAfterClaim(world: World, act: () => Promise<void>): Promise<void> {
+function rightAfterClaim(world: AcceptanceWorld, act: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = world.onCommit((applied) => {
       const scheduled = applied.some(({ kind, after }) => kind === 'item' && stepOf(after?.doc) === 'schedule');

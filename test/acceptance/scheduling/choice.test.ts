@@ -3,16 +3,16 @@ import { expect, test } from 'vitest';
 import { disableHost, forceDownHost } from '../../../src/hosts/index.ts';
 import { createSubnet } from '../../../src/network/decisions-fixture.ts';
 import { BOTH, startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 const SEG0 = /^10\.0\.0\.\d+$/;
 
-async function disable(world: World, ...hosts: readonly string[]): Promise<void> {
+async function disable(world: AcceptanceWorld, ...hosts: readonly string[]): Promise<void> {
   for (const id of hosts)
     await world.commit((fleet) => disableHost(fleet, { id, reason: 'test', by: 'ann', nowMs: world.nowMs }));
 }
 
-async function forceDown(world: World, id: string): Promise<void> {
+async function forceDown(world: AcceptanceWorld, id: string): Promise<void> {
   await world.agents.stop(id);
   await world.commit((fleet) => forceDownHost(fleet, { id, reason: 'off', by: 'ann', nowMs: world.nowMs }));
 }

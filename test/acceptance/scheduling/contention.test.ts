@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { INSTANCE } from '../../../src/instances/index.ts';
 import { CLAIM, NETWORK_EVENT, PORT } from '../../../src/network/index.ts';
 import { BOTH, startFixtureF, type FixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 test('scheduling-26 an old conductor and a new one bind each NIC once', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
@@ -90,7 +90,7 @@ test.each(BOTH)('scheduling-28 of 100 boots at once as many run as there are add
 });
 
 /** Five good hosts in seg0, a poor one in seg2. */
-async function oneElsewhere(fixture: Partial<FixtureF> = {}): Promise<World> {
+async function oneElsewhere(fixture: Partial<FixtureF> = {}): Promise<AcceptanceWorld> {
   const near = { memoryGiB: 300, segments: ['seg0'] };
   const hosts = { h1: near, h2: near, h3: near, h4: near, h5: near };
   const world = await startFixtureF({ backEnd: 'simulated', hosts, ...fixture });

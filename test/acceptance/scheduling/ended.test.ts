@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { ALARM, alarmId } from '../../../src/alarms/index.ts';
 import { forceDownHost } from '../../../src/hosts/index.ts';
 import { startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
-async function withOne(): Promise<{ readonly world: World; readonly host: string }> {
+async function withOne(): Promise<{ readonly world: AcceptanceWorld; readonly host: string }> {
   const world = await startFixtureF();
   await world.create({ name: 'web' });
   await world.until('it runs', () => world.instance('web').state === 'active');
@@ -14,11 +14,11 @@ async function withOne(): Promise<{ readonly world: World; readonly host: string
   return { world, host: world.instance('web').host ?? '' };
 }
 
-const end = (world: World, host: string): Promise<void> | undefined =>
+const end = (world: AcceptanceWorld, host: string): Promise<void> | undefined =>
   world.agents.hypervisorOf(host)?.end('web', world.nowMs);
-const powerOf = (world: World, host: string): string | undefined =>
+const powerOf = (world: AcceptanceWorld, host: string): string | undefined =>
   world.agents.hypervisorOf(host)?.instance('web')?.state;
-const alarm = (world: World): unknown => world.fleet.get(ALARM, alarmId('instance-ended', 'web'))?.doc;
+const alarm = (world: AcceptanceWorld): unknown => world.fleet.get(ALARM, alarmId('instance-ended', 'web'))?.doc;
 
 describe('an instance that ends by itself', () => {
   test('runs-again-at-once, and-its-document-says-that-it-ended', async () => {

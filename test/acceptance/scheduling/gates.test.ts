@@ -7,7 +7,7 @@ import { clearForceDown, CURRENT_SERVICE_VERSION, forceDownHost, HOST, type Host
 import { gatesOf, INSTANCE } from '../../../src/instances/index.ts';
 import { PORT } from '../../../src/network/index.ts';
 import { BOTH, startFixtureF, type FixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 const ALL = ['h1', 'h2', 'h3', 'h4', 'h5'];
 const OLD_PATH = { create: 'host', bind: 'host' };
@@ -24,12 +24,12 @@ function allOf(version: number): NonNullable<FixtureF['hosts']> {
   };
 }
 
-async function forceDown(world: World, id: string): Promise<void> {
+async function forceDown(world: AcceptanceWorld, id: string): Promise<void> {
   await world.commit((fleet) => forceDownHost(fleet, { id, reason: 'off', by: 'ann', nowMs: world.nowMs }));
 }
 
 /** As scale-in does it, one state after the other. */
-async function removeHost(world: World, id: string): Promise<void> {
+async function removeHost(world: AcceptanceWorld, id: string): Promise<void> {
   await world.agents.stop(id);
   const leaving = { operation: 'op-leaves', drain: true, by: 'ann', atMs: world.nowMs };
   for (const state of ['draining', 'drained', 'finalizing'] as const) {
@@ -41,18 +41,18 @@ async function removeHost(world: World, id: string): Promise<void> {
 }
 
 /** Another version of the agent is installed on hosts, and has reported. */
-async function install(world: World, version: number, ...hosts: readonly string[]): Promise<void> {
+async function install(world: AcceptanceWorld, version: number, ...hosts: readonly string[]): Promise<void> {
   for (const host of hosts) await world.agents.restart(host, { serviceVersion: version });
   await world.until('they reported', () => hosts.every((host) => world.host(host).serviceVersion === version));
 }
 
-function gates(world: World): string {
+function gates(world: AcceptanceWorld): string {
   const { minimumVersion, create, bind } = gatesOf(world.fleet);
   const gate = ({ open, below }: { open: boolean; below: number }): string => (open ? 'open' : `closed by ${below}`);
   return `${minimumVersion}: create ${gate(create)}, bind ${gate(bind)}`;
 }
 
-async function deleteAll(world: World): Promise<void> {
+async function deleteAll(world: AcceptanceWorld): Promise<void> {
   await world.remove(...world.all(INSTANCE).map(({ id }) => id));
   await world.settle();
 }

@@ -12,7 +12,7 @@ import {
   type DisturbedWork,
 } from '../disturbance-fixture.ts';
 import { BOTH, startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 const OLD = Object.fromEntries(['h1', 'h2', 'h3', 'h4', 'h5'].map((name) => [name, { version: 1 }]));
 
@@ -23,7 +23,7 @@ const MOVE_VARIANTS: readonly BuildVariant[] = [
   { name: 'simulated on the old path', fixture: { backEnd: 'simulated', hosts: OLD }, ends: 'active' },
 ];
 
-function expectAt(world: World, name: string, host: string | undefined): void {
+function expectAt(world: AcceptanceWorld, name: string, host: string | undefined): void {
   const instance = world.instance(name);
   expect(instance).toMatchObject({ state: 'active', host });
   expect(world.copies(name)).toEqual([host]);
@@ -41,12 +41,12 @@ function expectAt(world: World, name: string, host: string | undefined): void {
   }
 }
 
-async function forceDown(world: World, id: string): Promise<void> {
+async function forceDown(world: AcceptanceWorld, id: string): Promise<void> {
   await world.commit((fleet) => forceDownHost(fleet, { id, reason: 'off', by: 'ann', nowMs: world.nowMs }));
 }
 
 /** Its host is certainly off, whichever it was. */
-async function hostDies(world: World, name: string): Promise<void> {
+async function hostDies(world: AcceptanceWorld, name: string): Promise<void> {
   const { host = '' } = world.instance(name);
   await world.agents.stop(host);
   await forceDown(world, host);
@@ -75,7 +75,7 @@ function worksOf({ fixture }: BuildVariant): readonly DisturbedWork[] {
 }
 
 /** Hosts that were off are back, and swept. */
-async function allBack(world: World): Promise<void> {
+async function allBack(world: AcceptanceWorld): Promise<void> {
   for (const { id, doc } of world.all(HOST)) if (doc.forcedDown !== undefined) await world.comeBack(id);
   await world.settle();
 }

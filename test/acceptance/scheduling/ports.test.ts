@@ -6,7 +6,7 @@ import { createInstances, INSTANCE } from '../../../src/instances/index.ts';
 import { PORT, type Port } from '../../../src/network/index.ts';
 import type { Item } from '../../../src/operations/index.ts';
 import { BOTH, startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 const ALL = ['h1', 'h2', 'h3', 'h4', 'h5'];
 
@@ -26,7 +26,7 @@ function reachesStep(step: string): (applied: readonly AppliedChange[]) => boole
     applied.some(({ kind, after }) => kind === 'item' && (after?.doc as Item | undefined)?.step === step);
 }
 
-async function disableAll(world: World): Promise<void> {
+async function disableAll(world: AcceptanceWorld): Promise<void> {
   for (const id of ALL)
     await world.commit((fleet) => disableHost(fleet, { id, reason: 'test', by: 'ann', nowMs: world.nowMs }));
 }

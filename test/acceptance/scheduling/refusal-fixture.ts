@@ -1,11 +1,11 @@
 // The fleet on which requests are refused: networks of several forms; and the form of a refusal.
 import { expect } from 'vitest';
 import type { Refusal } from '../../../src/fleet/index.ts';
-import { World } from '../world-fixture.ts';
+import { AcceptanceWorld } from '../world-fixture.ts';
 
 /** A routed network `n`, a plain one `p`, and other projects' resources. */
-export async function startConnectedWorld(): Promise<World> {
-  const world = await World.empty();
+export async function startConnectedWorld(): Promise<AcceptanceWorld> {
+  const world = await AcceptanceWorld.empty();
   await world.net('n');
   await world.segment('seg0', 'n');
   await world.segment('seg2', 'n');

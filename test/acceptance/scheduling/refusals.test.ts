@@ -4,25 +4,25 @@ import { idOf, put, type Refusal } from '../../../src/fleet/index.ts';
 import type { CreateInstances } from '../../../src/instances/index.ts';
 import { PORT, QUOTA, type Quota } from '../../../src/network/index.ts';
 import { startConnectedWorld, expectSentence } from './refusal-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 type Case = readonly [
   name: string,
   wanted: Partial<CreateInstances>,
   refusal: Partial<Refusal>,
-  prepare?: (world: World) => Promise<void>,
+  prepare?: (world: AcceptanceWorld) => Promise<void>,
 ];
 
-async function quota(world: World, limits: Partial<Quota>): Promise<void> {
+async function quota(world: AcceptanceWorld, limits: Partial<Quota>): Promise<void> {
   const doc = { project: 'default', changedBy: 'ann', changedAtMs: 0, ...limits };
   await world.put(put(QUOTA, idOf(QUOTA, 'default'), doc));
 }
 
-async function attached(world: World): Promise<void> {
+async function attached(world: AcceptanceWorld): Promise<void> {
   await world.put(put(PORT, idOf(PORT, 'mine'), { ...world.port('mine'), instance: 'other', nic: 0 }));
 }
 
-const ofOthers = async (world: World): Promise<void> => world.userPort('theirs', 'n', { project: 'others' });
+const ofOthers = async (world: AcceptanceWorld): Promise<void> => world.userPort('theirs', 'n', { project: 'others' });
 const two = { count: 2, minCount: 2 };
 
 const CASES: readonly Case[] = [

@@ -13,9 +13,9 @@ import {
   type BuildVariant,
 } from '../disturbance-fixture.ts';
 import { BOTH, startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
-function expectSamePort(world: World, name: string, { ends }: BuildVariant): void {
+function expectSamePort(world: AcceptanceWorld, name: string, { ends }: BuildVariant): void {
   expect(world.instance(name).state).toBe(ends);
   const chapters = world.versionsOf('port', `${name}-p0`);
   const made = chapters.filter((port) => port !== undefined);
@@ -31,7 +31,12 @@ function expectSamePort(world: World, name: string, { ends }: BuildVariant): voi
 }
 
 /** How often ports were created. A server that dies with the answer repeats the order, and finds the ports. */
-function expectMadeOnce(world: World, name: string, point: DisturbancePoint, { faults = [] }: BuildVariant): void {
+function expectMadeOnce(
+  world: AcceptanceWorld,
+  name: string,
+  point: DisturbancePoint,
+  { faults = [] }: BuildVariant,
+): void {
   const creates = world.calls(name).filter((call) => call.includes('conductor create'));
   expect(creates.filter((call) => call.endsWith('applied')).length).toBeLessThanOrEqual(1);
   if (point !== 'after an order' && !faults.some(({ op }) => op === 'create'))
@@ -59,7 +64,7 @@ describe.each(BUILD_VARIANTS)('a server that dies during a build ($name)', (way)
 describe.each(BOTH)('a host that fails is followed by another with the same ports (%s)', (backEnd) => {
   const networks = [{ network: 'n' }, { port: 'mine' }];
 
-  async function building(): Promise<World> {
+  async function building(): Promise<AcceptanceWorld> {
     const world = await startFixtureF({ backEnd, machine: { durations: { build: 600_000 } } });
     await world.userPort('mine', 'n');
     await world.create({ networks });
@@ -67,7 +72,7 @@ describe.each(BOTH)('a host that fails is followed by another with the same port
     return world;
   }
 
-  function expectElsewhere(world: World, macs: readonly string[], fault: string): void {
+  function expectElsewhere(world: AcceptanceWorld, macs: readonly string[], fault: string): void {
     const web = world.instance('web');
     expect(web).toMatchObject({ state: 'active', host: 'h3', nics: [{ port: 'web-p0' }, { port: 'mine' }] });
     expect(web.attempts).toMatchObject([

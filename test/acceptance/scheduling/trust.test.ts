@@ -5,10 +5,10 @@ import { recordAnswer } from '../../../src/agent/index.ts';
 import { ITEM } from '../../../src/operations/index.ts';
 import { PROGRAM } from '../../../src/main/modules.ts';
 import { startFixtureF } from '../reference-fixture.ts';
-import type { World } from '../world-fixture.ts';
+import type { AcceptanceWorld } from '../world-fixture.ts';
 
 /** An old host that builds, and its own answer. */
-async function answerBuild(world: World, facts: Readonly<Record<string, unknown>>): Promise<void> {
+async function answerBuild(world: AcceptanceWorld, facts: Readonly<Record<string, unknown>>): Promise<void> {
   await world.until('the host builds', () => world.performedTasks.length > 0);
   const item = world.all(ITEM).find(({ doc }) => doc.step === 'build');
   const { host = '' } = item?.doc ?? {};

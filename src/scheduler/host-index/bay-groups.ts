@@ -12,35 +12,35 @@ export interface NetworkReach {
   /** A small number of its own, while any host has it. */
   id: number;
   hosts: number;
-  /** The clusters of hosts that have it, by site, zone and size. */
-  readonly clusters: Map<string, Map<string, Map<number, ReachCluster>>>;
+  /** The bay groups of hosts that have it, by site, zone and size. */
+  readonly bayGroups: Map<string, Map<string, Map<number, BayGroup>>>;
 }
 
-/** The cluster key of a host. */
-export interface ClusterKey {
+/** The bay group key of a host. */
+export interface BayGroupKey {
   readonly site: string;
   readonly zone: string;
   /** See `sizeOf`. */
   readonly size: number;
 }
 
-export interface ReachCluster extends ClusterKey {
-  /** Undefined in the one cluster for hosts beyond the limit of clusters: there each host is evaluated by itself. */
+export interface BayGroup extends BayGroupKey {
+  /** Undefined in the one bay group for hosts beyond the limit of bay groups: there each host is evaluated by itself. */
   readonly reach: NetworkReach | undefined;
   readonly bays: number[];
   /** The bays with a free slot. */
   readonly baysWithSpace: number[];
 }
 
-/** Each cluster may leave a bay half empty; beyond this many, hosts share one. */
-const CLUSTERS_MAX = 512;
+/** Each bay group may leave a bay half empty; beyond this many, hosts share one. */
+const BAY_GROUPS_MAX = 512;
 
-export class Clusters {
-  readonly #clusters: ReachCluster[] = [];
-  #mixed: ReachCluster | undefined;
+export class BayGroups {
+  readonly #bayGroups: BayGroup[] = [];
+  #mixed: BayGroup | undefined;
   readonly #reaches = new Map<string, NetworkReach>();
   readonly #freeIds: number[] = [];
-  readonly #clustersByBay: ReachCluster[] = [];
+  readonly #bayGroupsByBay: BayGroup[] = [];
   /** The free bays; the last released one is taken first. */
   readonly #free: number[] = [];
   /** Which slots are in use, as words, and how many of each bay. */
@@ -48,26 +48,26 @@ export class Clusters {
   readonly #hostsIn: number[] = [];
   #layout = 0;
 
-  list(): readonly ReachCluster[] {
-    return this.#clusters;
+  list(): readonly BayGroup[] {
+    return this.#bayGroups;
   }
 
-  /** Grows whenever a cluster gets or releases a bay. */
+  /** Grows whenever a bay group gets or releases a bay. */
   get layout(): number {
     return this.#layout;
   }
 
-  /** No cluster has a bay with this number or a higher one. */
+  /** No bay group has a bay with this number or a higher one. */
   get bays(): number {
-    return this.#clustersByBay.length;
+    return this.#bayGroupsByBay.length;
   }
 
-  /** The cluster of a bay, or its last one. */
-  clusterOfBay(bay: number): ReachCluster {
-    return this.#clustersByBay[bay] as ReachCluster;
+  /** The bay group of a bay, or its last one. */
+  groupOfBay(bay: number): BayGroup {
+    return this.#bayGroupsByBay[bay] as BayGroup;
   }
 
-  /** Whether there is a cluster of hosts that have nothing in common. */
+  /** Whether there is a bay group of hosts that have nothing in common. */
   get isMixed(): boolean {
     return this.#mixed !== undefined;
   }
@@ -75,22 +75,22 @@ export class Clusters {
   reachOf(physicalNetworks: readonly string[]): NetworkReach {
     const networks = physicalNetworks.length > 1 ? [...physicalNetworks].sort() : physicalNetworks;
     const key = networks.length === 1 ? (networks[0] as string) : networks.join('\n');
-    return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, clusters: new Map() };
+    return this.#reaches.get(key) ?? { key, networks, id: -1, hosts: 0, bayGroups: new Map() };
   }
 
-  allocateSlot(home: ClusterKey, reach: NetworkReach): number {
+  allocateSlot(home: BayGroupKey, reach: NetworkReach): number {
     if (reach.hosts === 0) {
       reach.id = this.#freeIds.pop() ?? this.#reaches.size;
       this.#reaches.set(reach.key, reach);
     }
     reach.hosts += 1;
-    const cluster = this.#clusterFor(home, reach);
-    const bay = cluster.baysWithSpace.at(-1) ?? this.#newBay(cluster);
+    const bayGroup = this.#findOrAddBayGroup(home, reach);
+    const bay = bayGroup.baysWithSpace.at(-1) ?? this.#newBay(bayGroup);
     const slot = this.#freeSlotIn(bay);
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) | (1 << (slot & 31));
     this.#hostsIn[bay] = (this.#hostsIn[bay] as number) + 1;
-    if (this.#hostsIn[bay] === BAY) cluster.baysWithSpace.splice(cluster.baysWithSpace.indexOf(bay), 1);
+    if (this.#hostsIn[bay] === BAY) bayGroup.baysWithSpace.splice(bayGroup.baysWithSpace.indexOf(bay), 1);
     return slot;
   }
 
@@ -101,42 +101,42 @@ export class Clusters {
       this.#freeIds.push(reach.id);
     }
     const bay = Math.floor(slot / BAY);
-    const cluster = this.#clustersByBay[bay] as ReachCluster;
-    if (this.#hostsIn[bay] === BAY) cluster.baysWithSpace.push(bay);
+    const bayGroup = this.#bayGroupsByBay[bay] as BayGroup;
+    if (this.#hostsIn[bay] === BAY) bayGroup.baysWithSpace.push(bay);
     this.#hostsIn[bay] = (this.#hostsIn[bay] as number) - 1;
     const word = slot >>> 5;
     this.#used[word] = (this.#used[word] as number) & ~(1 << (slot & 31));
     if (this.#hostsIn[bay] > 0) return;
     this.#layout += 1;
-    cluster.bays.splice(cluster.bays.indexOf(bay), 1);
-    cluster.baysWithSpace.splice(cluster.baysWithSpace.indexOf(bay), 1);
+    bayGroup.bays.splice(bayGroup.bays.indexOf(bay), 1);
+    bayGroup.baysWithSpace.splice(bayGroup.baysWithSpace.indexOf(bay), 1);
     this.#free.push(bay);
-    if (cluster.bays.length > 0) return;
-    this.#clusters.splice(this.#clusters.indexOf(cluster), 1);
-    cluster.reach?.clusters.get(cluster.site)?.get(cluster.zone)?.delete(cluster.size);
-    if (cluster === this.#mixed) this.#mixed = undefined;
+    if (bayGroup.bays.length > 0) return;
+    this.#bayGroups.splice(this.#bayGroups.indexOf(bayGroup), 1);
+    bayGroup.reach?.bayGroups.get(bayGroup.site)?.get(bayGroup.zone)?.delete(bayGroup.size);
+    if (bayGroup === this.#mixed) this.#mixed = undefined;
   }
 
-  #clusterFor({ site, zone, size }: ClusterKey, reach: NetworkReach): ReachCluster {
-    const found = reach.clusters.get(site)?.get(zone)?.get(size);
+  #findOrAddBayGroup({ site, zone, size }: BayGroupKey, reach: NetworkReach): BayGroup {
+    const found = reach.bayGroups.get(site)?.get(zone)?.get(size);
     if (found !== undefined) return found;
-    const mixed = this.#clusters.length >= CLUSTERS_MAX;
+    const mixed = this.#bayGroups.length >= BAY_GROUPS_MAX;
     if (mixed && this.#mixed !== undefined) return this.#mixed;
-    const cluster: ReachCluster = { site, zone, size, reach: mixed ? undefined : reach, bays: [], baysWithSpace: [] };
-    this.#clusters.push(cluster);
-    if (mixed) this.#mixed = cluster;
-    else getOrCreate(getOrCreate(reach.clusters, site), zone).set(size, cluster);
-    return cluster;
+    const bayGroup: BayGroup = { site, zone, size, reach: mixed ? undefined : reach, bays: [], baysWithSpace: [] };
+    this.#bayGroups.push(bayGroup);
+    if (mixed) this.#mixed = bayGroup;
+    else getOrCreate(getOrCreate(reach.bayGroups, site), zone).set(size, bayGroup);
+    return bayGroup;
   }
 
-  #newBay(cluster: ReachCluster): number {
-    const bay = this.#free.pop() ?? this.#clustersByBay.length;
+  #newBay(bayGroup: BayGroup): number {
+    const bay = this.#free.pop() ?? this.#bayGroupsByBay.length;
     this.#layout += 1;
-    this.#clustersByBay[bay] = cluster;
+    this.#bayGroupsByBay[bay] = bayGroup;
     this.#hostsIn[bay] = 0;
     while (this.#used.length < (bay + 1) * BAY_WORDS) this.#used.push(0);
-    cluster.bays.push(bay);
-    cluster.baysWithSpace.push(bay);
+    bayGroup.bays.push(bay);
+    bayGroup.baysWithSpace.push(bay);
     return bay;
   }
 

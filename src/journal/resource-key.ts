@@ -1,0 +1,3 @@
+// Which resource: its kind and its id.
+
+export type ResourceKey = readonly [kind: string, id: string];
