@@ -68,9 +68,7 @@ function fillProgram(stage: string, work: string): void {
   run('tar', ['--extract', '--file', tarball, '--directory', home, '--strip-components=1']);
   mkdirSync(join(home, 'runtime'));
   cpSync(pinnedNode(), join(home, 'runtime/node'), { dereference: true });
-  cpSync(lockedPackages(join(home, 'package.json'), join(work, 'locked')), join(home, 'node_modules'), {
-    recursive: true,
-  });
+  cpSync(lockedPackages(join(work, 'locked')), join(home, 'node_modules'), { recursive: true });
 }
 
 /** The packages that bring the pinned Node, with their version. */
@@ -86,12 +84,16 @@ function pinnedNode(): string {
   return process.execPath;
 }
 
-/** Installed beside the lock file, without install scripts; every one has the version and digest that the lock file names. */
-function lockedPackages(manifest: string, folder: string): string {
+/**
+ * Installed beside the lock file, without install scripts; every one has the version and digest that the lock file names. By the manifest that
+ * the lock file was made of: its overrides refer to development dependencies.
+ */
+function lockedPackages(folder: string): string {
   mkdirSync(folder);
-  cpSync(manifest, join(folder, 'package.json'));
-  cpSync(join(ROOT, 'package-lock.json'), join(folder, 'package-lock.json'));
-  run('npm', ['install', '--omit=dev', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], folder);
+  for (const name of ['package.json', 'package-lock.json']) cpSync(join(ROOT, name), join(folder, name));
+  // Those that packages call optional are for other runtimes than Node and for builds of native code, which are not made here.
+  const omitted = ['--omit=dev', '--omit=optional', '--ignore-scripts'];
+  run('npm', ['install', ...omitted, '--prefer-offline', '--no-audit', '--no-fund'], folder);
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
   const installed = JSON.parse(readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8')) as Lock;
   for (const [path, { version, integrity }] of Object.entries(installed.packages)) {

@@ -18,6 +18,7 @@ export const INSTANCE_REASON_CODES: readonly string[] = [
   'instance-ended',
   'instance-deleted',
   'instance-gone',
+  'instance-host-off',
   'instance-in-error',
   'instance-lost',
   'left-unfinished',

@@ -7,7 +7,14 @@ import { backEndSentences, PORT, PORT_REPRESENTATION } from '../network/index.ts
 import { explainer } from '../operations/index.ts';
 import { stageSentence, type ReportStage } from '../scheduler/index.ts';
 import type { NodeStatus } from './builder.ts';
-import { degradedPorts, degradedReason, PORT_TROUBLES, openReplugItem } from './degraded/degraded.ts';
+import {
+  degradedPorts,
+  degradedReason,
+  findHostOff,
+  HOST_OFF,
+  PORT_TROUBLES,
+  openReplugItem,
+} from './degraded/degraded.ts';
 import { endedReason, findEnded } from './degraded/ended.ts';
 import { redactInstance } from './redaction.ts';
 import { siteOfInstance } from './scope.ts';
@@ -110,7 +117,7 @@ const DegradedSchema = Type.Object(
   },
   {
     description:
-      'set while it is active and does not run although its host should have it running (`instance-ended`), or not all of its ports are connected there (`instance-degraded`); derived when it is read: it changes without a revision, and watches do not contain it',
+      'set while it is active and does not run, because its host was forced down (`instance-host-off`) or although its host should have it running (`instance-ended`), or not all of its ports are connected there (`instance-degraded`); derived when it is read: it changes without a revision, and watches do not contain it',
   },
 );
 
@@ -136,15 +143,15 @@ function degradedToJson(
 ): Static<typeof DegradedSchema> | undefined {
   const redact = (reason: Reason): Reason => sight?.redactReason(reason) ?? reason;
   const troubled = degradedPorts(fleet, stored);
-  const ended = findEnded(stored);
-  if (troubled.length === 0 && ended === undefined) return undefined;
-  const reason = ended === undefined ? degradedReason(stored, troubled) : endedReason(stored, ended);
+  const [off, ended] = [findHostOff(fleet, stored), findEnded(stored)];
+  if (troubled.length === 0 && off === undefined && ended === undefined) return undefined;
+  const reason = degradedCause(stored, { off, ended, troubled });
   const replug = openReplugItem(fleet, stored.id)?.doc;
   const last = replug?.reason;
   return {
     code: reason.code,
     message: explain(redact(reason)),
-    sinceMs: ended?.atMs ?? Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
+    sinceMs: off?.atMs ?? ended?.atMs ?? Math.min(...troubled.map(({ sinceMs }) => sinceMs)),
     ...(replug !== undefined && { operation: sight?.redactText(replug.operation) ?? replug.operation }),
     ...(last !== undefined && { lastTry: explain(redact(last)) }),
     ports: troubled.map(({ port: { id, doc }, trouble }) => ({
@@ -154,6 +161,18 @@ function degradedToJson(
       trouble,
     })),
   };
+}
+
+interface Degradation {
+  readonly off: ReturnType<typeof findHostOff>;
+  readonly ended: ReturnType<typeof findEnded>;
+  readonly troubled: ReturnType<typeof degradedPorts>;
+}
+
+/** Of several, the one that has to be resolved first. */
+function degradedCause(stored: Stored<'instance', Instance>, { off, ended, troubled }: Degradation): Reason {
+  if (off !== undefined) return { code: HOST_OFF, instance: stored.id, host: stored.doc.host };
+  return ended === undefined ? degradedReason(stored, troubled) : endedReason(stored, ended);
 }
 
 export const NODE_STATUS_SCHEMA = Type.Object(

@@ -22,14 +22,14 @@ import {
   type Route,
   type RouteContext,
 } from '../access/index.ts';
-import { idOf, type Refusal } from '../fleet/index.ts';
+import { idOf, type FleetReader, type Refusal } from '../fleet/index.ts';
 import { accept, type Decision } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
 import { scopeReportToSite } from '../scheduler/index.ts';
 import { instanceNames } from './build/request.ts';
 import { createInstances, previewInstances, type CreateInstances } from './build/create.ts';
 import type { Builders, Preview } from './builder.ts';
-import { degradedPorts } from './degraded/degraded.ts';
+import { degradedPorts, findHostOff } from './degraded/degraded.ts';
 import { findEnded } from './degraded/ended.ts';
 import { DELETE_DEADLINE_MS } from './delete/delete.ts';
 import { deleteInstances } from './delete/request.ts';
@@ -86,6 +86,11 @@ export function instanceRoutes(options: InstanceRouteOptions): Route[] {
   ];
 }
 
+function isDegraded(fleet: FleetReader, instance: { readonly doc: Instance }): boolean {
+  const doesNotRun = findHostOff(fleet, instance) !== undefined || findEnded(instance) !== undefined;
+  return doesNotRun || degradedPorts(fleet, instance).length > 0;
+}
+
 function listInstances(): Route {
   const { state, project } = INSTANCE_SCHEMA.properties;
   const listing: Listing<'instance', Instance> = {
@@ -93,8 +98,8 @@ function listInstances(): Route {
     text: instanceToJsonText,
     filters: {
       degraded: {
-        schema: Type.Boolean({ description: 'active, and not all of its ports are connected' }),
-        valuesOf: (doc, _id, fleet) => [degradedPorts(fleet, { doc }).length > 0 || findEnded({ doc }) !== undefined],
+        schema: Type.Boolean({ description: 'active, and it does not run or not all of its ports are connected' }),
+        valuesOf: (doc, _id, fleet) => [isDegraded(fleet, { doc })],
       },
       state: { schema: state, valuesOf: (doc) => [doc.state], index: INSTANCES_BY_STATE },
       host: { schema: HOST_REF, valuesOf: (doc) => [doc.host], index: INSTANCES_BY_HOST, names: 'host' },

@@ -61,6 +61,8 @@ export const instanceSentences: ReasonSentences = {
     `Instance ${formatFact(instance)} runs on host ${formatFact(host)} and is degraded: ${formatFact(trouble)}. It is connected again by itself as soon as that can be done; "muster instances show ${formatFact(instance)}" says why it was not yet. If it has to be connected now, move it with "muster instances move ${formatFact(instance)}".`,
   'instance-ended': ({ instance, host, times }) =>
     `Instance ${formatFact(instance)} ended by itself on host ${formatFact(host)} (${Number(times) === 1 ? 'once' : `${formatFact(times)} times`} since it came there) and does not run. Its host starts it again by itself, less and less often while it goes on ending. Search there for the cause. To have it made anew on another host: "muster instances shelve ${formatFact(instance)}", then "muster instances unshelve ${formatFact(instance)}".`,
+  'instance-host-off': ({ instance, host }) =>
+    `Instance ${formatFact(instance)} does not run: its host ${formatFact(host)} was forced down. Build it on another host with "muster instances rebuild ${formatFact(instance)}". If host ${formatFact(host)} is on after all, an operator of it takes that back with "muster hosts clear-force-down ${formatFact(host)}".`,
   'moved-and-degraded': ({ instance, from, host, trouble }) =>
     `Instance ${formatFact(instance)} was moved off host ${formatFact(from)} to host ${formatFact(host)}, and is not connected there: ${formatFact(trouble)}. It does not count as moved until it is; "muster instances show ${formatFact(instance)}" says what is tried.`,
   'not-connected': ({ instance, host, fault, message }) =>

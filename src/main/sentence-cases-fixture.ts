@@ -206,6 +206,7 @@ export const CASES: Readonly<Record<string, readonly ReasonFacts[]>> = {
   'instance-lost': MESSAGE,
   'ports-not-plugged': [WEB],
   'instance-ended': [{ ...ON_C1, times: 2 }],
+  'instance-host-off': [ON_C1],
   'instance-degraded': [{ ...ON_C1, trouble: 'port p1 (NIC 0, network lan) is not bound to its host' }],
   'moved-and-degraded': [{ ...ON_C1, from: 'c2', trouble: 'port p1 (NIC 0, network lan) is not bound to its host' }],
   'not-connected': [

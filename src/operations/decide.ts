@@ -104,7 +104,7 @@ export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number):
 }
 
 /**
- * The item says already that it waits for this, and its retry is not due yet, or nobody knows when. Recording it again, at most with
+ * The item says already that it waits for this, and its retry is not due yet, or it has no known time. Recording it again, at most with
  * a later time, would wake it because of the commit, and so on without end.
  */
 function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: number): boolean {

@@ -87,10 +87,18 @@ function stateText({ state, degraded }: Instance): string {
 }
 
 /** That it does not run, or the troubles of its ports, such as `port-not-plugged`, each once. */
+const DEGRADED_CAUSES: ReadonlyMap<string, string> = new Map([
+  ['instance-host-off', 'host forced down'],
+  ['instance-ended', 'ended by itself'],
+]);
+
 function degradedCauseText({ degraded }: Instance): string | undefined {
   if (degraded === undefined) return undefined;
-  const ended = degraded.code === 'instance-ended' ? ['ended by itself'] : [];
-  return [...ended, ...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`))].join(', ');
+  const cause = DEGRADED_CAUSES.get(degraded.code);
+  return [
+    ...(cause === undefined ? [] : [cause]),
+    ...new Set(degraded.ports.map(({ trouble }) => `port ${trouble}`)),
+  ].join(', ');
 }
 
 /** `2 times on c1, last 3m ago; runs again`. */

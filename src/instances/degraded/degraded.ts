@@ -1,6 +1,7 @@
 // Decides whether an active instance is connected. `degraded` is a condition and no state: it is derived from the ports, their bindings and the last
 // event of each, on every read, and so is never out of date. Operations on a degraded instance (a move, a delete, a shelve) work as on any other.
 import type { FleetReader, Reason } from '../../fleet/index.ts';
+import { findHost, type Host } from '../../hosts/index.ts';
 import { OPEN_ITEMS_BY_TARGET, targetKey, type StoredItem } from '../../operations/index.ts';
 import { capabilitiesOf, latestPlugEvent, type StoredPort } from '../../network/index.ts';
 import type { AttemptFailure } from '../faults.ts';
@@ -56,6 +57,14 @@ export function isAtRest({ doc: { state, builder } }: Pick<StoredInstance, 'doc'
 
 export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
   return isAtRest(instance) ? disconnectedPorts(fleet, instance) : [];
+}
+
+export const HOST_OFF = 'instance-host-off';
+
+/** An active instance whose host was forced down does not run, whatever its document says of the time before. */
+export function findHostOff(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): Host['forcedDown'] {
+  const { host } = instance.doc;
+  return host !== undefined && isAtRest(instance) ? findHost(fleet, host)?.doc.forcedDown : undefined;
 }
 
 /** In the names of reconnecting operations, so that an item is known by its operation's name. */
