@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findMutant, SEARCH_LIMIT_MS } from './mutants/find-mutant.ts';
+import { findMutant, SEARCH_LIMIT_MS, searchReport } from './mutants/find-mutant.ts';
 import { GRAY_MUTANTS } from './mutants/mutants.ts';
 import { SeedSuite } from './seed-suite.ts';
 import { GRAY_FAILURES } from './scenarios.ts';
@@ -23,6 +23,6 @@ it.each(GRAY_MUTANTS.map((mutant) => [mutant.name, mutant] as const))(
     const found = await findMutant(mutant);
     expect(found, `no seed finds it: ${mutant.bug}`).toBeDefined();
     expect(mutant.caughtBy).toContain(found?.violation?.property);
-    console.log(`${mutant.name}: ${mutant.bug}\n  seed ${found?.seed}: ${found?.violation?.property}`);
+    if (found !== undefined) console.log(searchReport(mutant, found));
   },
 );

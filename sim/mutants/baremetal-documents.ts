@@ -85,6 +85,7 @@ export const unansweredClaimForgotten: Mutant = {
   name: 'unanswered-claim-forgotten',
   bug: 'a claim that was not answered passes for one that was lost: the next node is claimed, and the first is not given back',
   scenario: BAREMETAL,
+  likely: 3,
   caughtBy: [oneMachinePerInstance.name],
   plant: (parts) =>
     withDriver(parts, 'node-claims', (driver) => ({

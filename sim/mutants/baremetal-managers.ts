@@ -48,6 +48,7 @@ export const instanceNotCompared: Mutant = {
   name: 'instance-not-compared',
   bug: 'neither the control plane nor the machine asks whose instance a call is for: the epoch is taken to say it',
   scenario: BAREMETAL,
+  likely: 5,
   caughtBy: [callsEntitled.name, callsForOwnInstance.name],
   plant: (parts) =>
     withBaremetal(parts, ({ actOnMachine, denyUnlessManages }) => ({
@@ -78,7 +79,7 @@ export const lateCallObeyed: Mutant = {
   name: 'late-call-obeyed',
   bug: 'a call that comes when its work is long over is carried out, since its manager has the right still',
   scenario: BAREMETAL,
-  likely: 16,
+  likely: 20,
   caughtBy: [callsAwaited.name, freeMachineIsEmpty.name, deployedOnce.name, AT_REST],
   plant: (parts) => withBaremetal(parts, () => ({ denyUnlessAwaited: () => undefined })),
 };
@@ -196,6 +197,7 @@ export const offerNotAnnounced: Mutant = {
   name: 'offer-not-announced',
   bug: 'a manager that was offered nodes is not offered those that come after them',
   scenario: BAREMETAL,
+  likely: 10,
   caughtBy: [AT_REST],
   plant: (parts) => ({
     ...parts,

@@ -45,7 +45,7 @@ export const readinessPerHost: Mutant = {
   name: 'readiness-per-host',
   bug: 'a host that cannot prepare one service counts as not ready for any',
   scenario: SCALE_IN,
-  likely: 25,
+  likely: 9,
   caughtBy: [waitsForOwnServiceOnly.name],
   plant: (parts) =>
     withDriver(parts, 'views', (_driver, runtime) => {

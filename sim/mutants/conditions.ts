@@ -14,7 +14,7 @@ export const controlLossTakenForForwardingLoss: Mutant = {
   name: 'control-loss-taken-for-forwarding-loss',
   bug: 'the services of a host whose switch does not obey are given to others although it forwards on',
   scenario: SCALE_IN,
-  likely: 17,
+  likely: 29,
   caughtBy: [notFromForwardingSwitch.name],
   plant: (parts) =>
     withRunningPart(parts, ELECTION_CONTROLLER, (runtime) => {

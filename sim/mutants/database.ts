@@ -42,7 +42,7 @@ export const noHeadCheck = databaseMutant(
   {
     name: 'no-head-check',
     bug: 'the database takes a group that was decided on another head',
-    likely: 10,
+    likely: 38,
     caughtBy: [journalOrder.name, acknowledged.name],
   },
   (inner) => ({
@@ -54,7 +54,7 @@ export const noHeadCheck = databaseMutant(
 export const acknowledgedBeforeDurable: Mutant = {
   name: 'acknowledged-before-durable',
   bug: 'the database answers before it has flushed',
-  likely: 14,
+  likely: 1,
   caughtBy: [acknowledged.name, journalOrder.name, leaseExclusive.name, oneWriterPerEpoch.name],
   plant: (parts) => ({
     ...parts,

@@ -15,3 +15,10 @@ export async function findMutant({ plant, scenario = CORE, likely }: Mutant): Pr
   }
   return undefined;
 }
+
+/** Which seed finds it and how; and that it was searched for, if another one was tried first. */
+export function searchReport({ name, bug, likely, scenario = CORE }: Mutant, { seed, violation }: SeedResult): string {
+  const lines = [`${name}: ${bug}`, `  seed ${seed}: ${violation?.property}`];
+  const hint = `  found after a search: name it as \`likely: ${seed}\``;
+  return [...lines, ...(seed === (likely ?? scenario.seeds.first) ? [] : [hint])].join('\n');
+}

@@ -19,6 +19,7 @@ export const drainWaitsForSick: Mutant = {
   name: 'drain-waits-for-sick',
   bug: 'a drain moves no instance before every handover has ended, also one whose target cannot prepare the service',
   scenario: GRAY_FAILURES,
+  likely: 5,
   caughtBy: [drainsAroundSick.name],
   plant: (parts) =>
     withKinds(parts, ['scale-in'], (kind) => mapFleet(kind, (fleet) => mapFound(fleet, ITEM.name, asBehind))),
@@ -28,6 +29,7 @@ export const sickUsesBudget: Mutant = {
   name: 'sick-uses-budget',
   bug: 'handovers whose target cannot prepare the service use the budget of the others',
   scenario: GRAY_FAILURES,
+  likely: 7,
   caughtBy: [drainsAroundSick.name],
   plant: (parts) => withIndex(parts, 'handovers-blocked', (index) => ({ ...index, keysOf: () => [] })),
 };
@@ -41,6 +43,7 @@ export const returnIgnored: Mutant = {
   name: 'return-ignored',
   bug: 'a handover goes on although the host that it is to leave is wanted back',
   scenario: GRAY_FAILURES,
+  likely: 5,
   caughtBy: [recoversAroundSick.name],
   plant: (parts) =>
     withKinds(parts, ['handover'], (kind) => mapFleet(kind, (fleet) => mapDocuments(fleet, HOST.name, asLeaving))),

@@ -84,6 +84,7 @@ export const onlyCopyNotHeld: Mutant = {
   name: 'only-copy-not-held',
   bug: 'what a host has of an instance is destroyed when its rebuild begins, and not when its successor runs',
   scenario: INSTANCES,
+  likely: 2,
   caughtBy: [onlyCopyKept.name],
   plant: (parts) =>
     withKinds(parts, ['instance-clean'], (kind) =>
@@ -116,7 +117,7 @@ export const unbindSkipped = withNetworkDriver(
   {
     name: 'unbind-skipped',
     bug: 'what is to be unbound stays bound at the back end',
-    likely: 18,
+    likely: 11,
     scenario: INSTANCES,
     caughtBy: [AT_REST],
   },
@@ -147,7 +148,7 @@ export const releaseSkipped = withNetworkDriver(
 export const serialNotGrown: Mutant = {
   name: 'serial-not-grown',
   bug: 'a port that moves is bound under the serial that it had where it was',
-  likely: 5,
+  likely: 1,
   scenario: INSTANCES,
   caughtBy: ['never: the binding serial of a port falls, or two bindings share one', AT_REST],
   plant: (parts) =>
@@ -201,7 +202,7 @@ function hideDeletions(fleet: FleetReader): FleetReader {
 
 export const placedOutsideTheCommit: Mutant = {
   name: 'placed-outside-the-commit',
-  likely: 20,
+  likely: 9,
   bug: 'a place is found before the commit that takes it, on what there was then',
   scenario: INSTANCES,
   caughtBy: [
@@ -252,7 +253,7 @@ export const portMadeTwice = withDriver(
     name: 'port-made-twice',
     bug: 'a host that makes ports by itself makes one more than its task has',
     scenario: INSTANCES,
-    likely: 8,
+    likely: 1,
     caughtBy: [portsIntended.name],
   },
   (driver) => ({
@@ -322,7 +323,7 @@ class HastyEvents extends NetworkEventsController {
 export const eventOfEarlierBinding: Mutant = {
   name: 'event-of-earlier-binding',
   bug: 'an event of an earlier binding is taken for one of the present binding',
-  likely: 17,
+  likely: 8,
   scenario: INSTANCES,
   caughtBy: [eventsGenuine.name],
   plant: (parts) => withRunningPart(parts, NETWORK_EVENTS, ({ environment }) => new HastyEvents(environment)),
@@ -330,7 +331,7 @@ export const eventOfEarlierBinding: Mutant = {
 
 export const degradedLeftAlone: Mutant = {
   name: 'degraded-left-alone',
-  likely: 18,
+  likely: 19,
   bug: 'instances that run and are not connected get no replug',
   scenario: INSTANCES,
   caughtBy: [AT_REST],

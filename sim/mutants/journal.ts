@@ -45,7 +45,7 @@ class EarlyAnswerJournal extends Journal {
 export const answersTheNextGroup: Mutant = {
   name: 'answers-the-next-group',
   bug: 'when a group is durable, the one that was decided behind it is answered as well',
-  likely: 2,
+  likely: 7,
   caughtBy: [acknowledged.name],
   plant: (parts) => ({ ...parts, journal: (options) => new EarlyAnswerJournal(options) }),
 };
@@ -61,6 +61,7 @@ export const followerSkipsCommit = clientMutant(
   {
     name: 'follower-skips-commit',
     bug: 'a follower that reads several commits at once takes the last one without its changes',
+    likely: 2,
     caughtBy: [fleetsEqual.name],
   },
   (inner) => ({
@@ -77,7 +78,7 @@ export const lostAnswerTakenForFailure = clientMutant(
   {
     name: 'lost-answer-taken-for-failure',
     bug: 'a write whose answer was lost is taken for one that was not done, and done again',
-    likely: 15,
+    likely: 27,
     caughtBy: [acknowledged.name],
   },
   (inner) => ({

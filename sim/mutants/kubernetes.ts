@@ -78,6 +78,7 @@ export const victimsAnew: Mutant = {
   name: 'victims-anew-after-restart',
   bug: 'a server that goes on with what another began picks the workers anew',
   scenario: KUBERNETES,
+  likely: 2,
   caughtBy: [victimsOnly.name],
   plant: (parts) =>
     withDriver(parts, NODES_DRIVER, (inner, runtime) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { findMutant, SEARCH_LIMIT_MS } from './find-mutant.ts';
+import { findMutant, SEARCH_LIMIT_MS, searchReport } from './find-mutant.ts';
 import { MUTANTS } from './mutants.ts';
 
 describe('a planted bug is found by the fixed seeds', { timeout: SEARCH_LIMIT_MS }, () => {
@@ -7,6 +7,6 @@ describe('a planted bug is found by the fixed seeds', { timeout: SEARCH_LIMIT_MS
     const found = await findMutant(mutant);
     expect(found, `no seed finds it: ${mutant.bug}`).toBeDefined();
     expect(mutant.caughtBy).toContain(found?.violation?.property);
-    console.log(`${mutant.name}: ${mutant.bug}\n  seed ${found?.seed}: ${found?.violation?.property}`);
+    if (found !== undefined) console.log(searchReport(mutant, found));
   });
 });

@@ -29,7 +29,7 @@ function plantEndKind(otherwise: Partial<Parameters<typeof scaleInEndKind>[0]>):
 export const unreachablePeersForgotten: Mutant = {
   name: 'unreachable-peers-forgotten',
   bug: 'peers that cannot confirm a removal get no pending clean-up',
-  likely: 3,
+  likely: 8,
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
   plant: plantEndKind({
@@ -42,7 +42,7 @@ export const formerZonesForgotten: Mutant = {
   name: 'former-zones-forgotten',
   bug: 'a removal waits only for peers that are in the zone of the host now',
   scenario: SCALE_IN,
-  likely: 5,
+  likely: 27,
   caughtBy: [removedEverywhere.name],
   plant: plantEndKind({
     peersOf: (fleet, id) => {
@@ -84,7 +84,7 @@ export const forceLeavesTenants: Mutant = {
   name: 'force-leaves-tenants',
   bug: 'what lives on a host that is removed by force is said to live there for ever',
   scenario: SCALE_IN,
-  likely: 5,
+  likely: 1,
   caughtBy: [removedWithTenants.name, 'never: a removed host has a designation', AT_REST],
   plant: plantEndKind({ evacuators: EVACUATORS.map((one) => ({ ...one, abandon: () => [] })) }),
 };

@@ -16,7 +16,7 @@ import { withKinds, withRunningPart } from './planting.ts';
 export const lostPark: Mutant = {
   name: 'lost-park',
   bug: 'an item that was parked is never looked at again',
-  likely: 2,
+  likely: 8,
   caughtBy: [AT_REST],
   plant: (parts) =>
     withKinds(parts, ['host-join'], (kind) => ({
@@ -94,7 +94,7 @@ class BlindLiveness extends LivenessController {
 export const ownPauseCountedAsSilence: Mutant = {
   name: 'own-pause-counted-as-silence',
   bug: 'a holder that stood still counts that time as silence of the hosts',
-  likely: 3,
+  likely: 1,
   caughtBy: [downOnlyIfSilent.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new BlindLiveness(environment)),
 };
@@ -126,7 +126,7 @@ class TrustingLiveness extends LivenessController {
 export const oldHeartbeatsCountInNewTerm: Mutant = {
   name: 'old-heartbeats-count-in-new-term',
   bug: 'a server that gets the lease again counts heartbeats of an earlier term',
-  likely: 5,
+  likely: 6,
   caughtBy: [upOnlyIfHeartbeat.name],
   plant: (parts) => withRunningPart(parts, LIVENESS_CONTROLLER, ({ environment }) => new TrustingLiveness(environment)),
 };
@@ -157,7 +157,7 @@ function forgeStamps(link: AgentLink): AgentLink {
 export const agentTakesOlderViews: Mutant = {
   name: 'agent-takes-older-views',
   bug: 'an agent does not see that a view is older than what it follows',
-  likely: 10,
+  likely: 14,
   caughtBy: [agentsForward.name],
   plant: (parts) => ({
     ...parts,
@@ -197,6 +197,7 @@ function keepFence(journal: Journal): Journal {
 export const gatewayWithoutLease: Mutant = {
   name: 'gateway-without-lease',
   bug: 'a server that lost the lease goes on taking heartbeats, so that the holder gets none',
+  likely: 2,
   caughtBy: [AT_REST],
   plant: (parts) =>
     withRunningPart(parts, AGENT_GATEWAY, (runtime, production) =>
@@ -207,6 +208,7 @@ export const gatewayWithoutLease: Mutant = {
 export const deadlineForgotten: Mutant = {
   name: 'deadline-forgotten',
   bug: 'the engine goes by a clock that does not move, so no deadline ever passes',
+  likely: 2,
   caughtBy: [AT_REST, 'never: an operation acts after its deadline'],
   plant: (parts) =>
     withRunningPart(parts, OPERATIONS_CONTROLLER, (runtime, production) => {

@@ -119,7 +119,7 @@ export const switchedToUnready: Mutant = {
 export const peersNotAwaited: Mutant = {
   name: 'peers-not-awaited',
   bug: 'a host is removed before its peers have taken their tunnels to it away',
-  likely: 6,
+  likely: 1,
   scenario: SCALE_IN,
   caughtBy: [removedEverywhere.name],
   plant: skipViewWaits('views', (step) => step === 'finalize'),
@@ -156,7 +156,7 @@ export const endWithoutEvidence: Mutant = {
 export const budgetIgnored: Mutant = {
   name: 'budget-ignored',
   bug: 'drains begin as many moves as they like',
-  likely: 5,
+  likely: 3,
   scenario: SCALE_IN,
   caughtBy: ['never: drains begin more moves than their budgets allow'],
   plant: (parts) =>
@@ -193,7 +193,7 @@ export const quarantineForgotten: Mutant = {
   name: 'quarantine-forgotten',
   bug: 'a host whose instances were built elsewhere because it was said to be off is trusted when it is connected',
   scenario: SCALE_IN,
-  likely: 9,
+  likely: 24,
   caughtBy: [operatorFencedDistrusted.name],
   plant: (parts) =>
     withRunningPart(parts, LIVENESS_CONTROLLER, (runtime, production) => {
@@ -257,7 +257,7 @@ export const targetNotVerified: Mutant = {
 export const switchDriftIgnored: Mutant = {
   name: 'switch-drift-ignored',
   bug: 'an agent takes its switch to be as it left it, whatever others did there',
-  likely: 21,
+  likely: 18,
   scenario: SCALE_IN,
   caughtBy: [AT_REST],
   plant: (parts) => ({
@@ -273,7 +273,7 @@ export const removedStillInViews: Mutant = {
   name: 'removed-still-in-views',
   bug: 'hosts are shown peers that are past the point of no return',
   scenario: SCALE_IN,
-  likely: 2,
+  likely: 1,
   caughtBy: [removedEverywhere.name, AT_REST, NO_LEFTOVERS],
   plant: (parts) =>
     withViewPart(parts, 'peers', (part) => ({
