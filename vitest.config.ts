@@ -12,7 +12,7 @@ const HIGH_AVAILABILITY = 'test/ha/**/*.test.ts';
 const PACKAGES = 'test/packaging/built/**/*.test.ts';
 /** Takes minutes and starts a real Ironic: by its own script. */
 const IRONIC = 'test/ironic/**/*.test.ts';
-/** By a run of its own after all others, because its control plane runs until the run ends. */
+/** By a run of its own, because its control plane runs until the run ends. */
 const KUBERNETES = 'test/kubernetes/**/*.test.ts';
 /** Builds a kubelet, and makes a machine in namespaces: by its own script. */
 const DEEP = 'test/kubernetes-deep/**/*.test.ts';
@@ -25,8 +25,8 @@ const KUBERNETES_SETUP = 'test/kubernetes/global-setup.ts';
 
 export default defineConfig({
   test: {
-    // One more than the two cores of a small CI machine: suites with real processes wait for those a third of their time.
-    maxWorkers: 3,
+    // Twice the two cores of a small CI machine: suites with real processes wait for those half of their time.
+    maxWorkers: 4,
     // Processes, not threads: a test file that spins can then be ended without ending the run.
     pool: 'forks',
     setupFiles: ['scripts/test/worker-file.ts'],
@@ -50,10 +50,11 @@ export default defineConfig({
         test: {
           name: 'sim',
           include: ['sim/**/*.test.ts'],
-          // Long, because it gives way to everything else. It runs beside the packets, which wait most of the time.
+          // Long, because it gives way to everything else: the test command runs it beside all suites with real parts.
           testTimeout: 900_000,
           setupFiles: ['scripts/test/give-way.ts'],
-          sequence: { groupOrder: 1 },
+          maxWorkers: 2,
+          sequence: { groupOrder: 3 },
         },
       },
       {

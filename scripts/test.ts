@@ -2,6 +2,8 @@
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { runChecks } from './test/checks.ts';
+import { slowestLines, type FileReport } from './test/file-report.ts';
+import { lanesOf, type TestStep } from './test/lanes.ts';
 import { HELP, readOptions, type TestPart } from './test/options.ts';
 import { ensureRequirements } from './test/requirements.ts';
 import { say, stage } from './test/stage.ts';
@@ -17,27 +19,27 @@ interface Run {
   readonly stop: AbortSignal;
 }
 
-async function runAll({ parts, filters, hangGraceMs, stop }: Run): Promise<TestTally> {
-  const runs = runsOf(parts, filters);
-  const tallies = await ensureRequirements({ parts: runs.flat(), ci: process.env['CI'] === 'true', stop });
-  if (parts.includes('checks') && !stop.aborted) tallies.push(...(await runChecks(stop)));
-  for (const projects of runs) {
-    if (projects.length === 0 || stop.aborted) continue;
-    tallies.push(
-      await stage(`suites (${projects.join(', ')})`, () => runSuites({ projects, filters, hangGraceMs, stop })),
-    );
-  }
+async function runAll({ parts: wanted, filters, hangGraceMs, stop }: Run): Promise<TestTally> {
+  // Kubernetes is built for minutes where it never was, so only for files of its own.
+  const parts = wanted.filter((part) => part !== 'kubernetes' || hasFilesFor(filters));
+  const tallies = await ensureRequirements({ parts, ci: process.env['CI'] === 'true', stop });
+  const files: FileReport[] = [];
+  const runStep = async (step: TestStep): Promise<readonly TestTally[]> => {
+    if (step === 'checks') return runChecks(stop);
+    const suites = await stage(`suites (${step.join(', ')})`, async () => {
+      const result = await runSuites({ suites: step, filters, hangGraceMs, stop });
+      files.push(...result.files);
+      return result.tally;
+    });
+    return [suites];
+  };
+  await Promise.all(
+    lanesOf(parts).map(async (lane) => {
+      for (const step of lane) if (!stop.aborted) tallies.push(...(await runStep(step)));
+    }),
+  );
+  for (const line of slowestLines(files)) process.stdout.write(`${line}\n`);
   return total(tallies);
-}
-
-/**
- * Two, one after the other. A set-up lasts until its run ends, and beside a control plane of Kubernetes the packets of the first would not be counted
- * alone. It is built for minutes where it never was, so only for files of its own.
- */
-function runsOf(parts: readonly TestPart[], filters: readonly string[]): readonly (readonly TestPart[])[] {
-  const first = parts.filter((part) => part !== 'checks' && part !== 'kubernetes');
-  const last = parts.filter((part) => part === 'kubernetes' && hasFilesFor(filters));
-  return [first, last];
 }
 
 function hasFilesFor(filters: readonly string[]): boolean {

@@ -1,6 +1,7 @@
 // The static checks. Each is a program of its own with its own exit code; what it prints is shown only when it fails.
 import { spawn } from 'node:child_process';
 import { delimiter, resolve } from 'node:path';
+import { giveWay } from './priority.ts';
 import { stage } from './stage.ts';
 import { ONE_FAILED, ONE_PASSED, type TestTally } from './tally.ts';
 
@@ -26,7 +27,7 @@ const CHECKS: readonly Check[] = [
   { name: 'dead-export check', command: 'knip', args: ['--no-progress'] },
 ];
 
-/** They leave a core idle most of the time, so all of them run at once even on two cores. */
+/** They leave a core idle most of the time, so all of them run at once even on two cores; suites with real parts run beside them. */
 export async function runChecks(stop: AbortSignal): Promise<TestTally[]> {
   return Promise.all(CHECKS.map((check) => stage(check.name, () => runCheck(check, stop))));
 }
@@ -48,6 +49,7 @@ function run(check: Check, stop: AbortSignal): Promise<{ code: number | null; ou
       stdio: ['ignore', 'pipe', 'pipe'],
       signal: stop,
     });
+    if (child.pid !== undefined) giveWay(child.pid);
     const chunks: Buffer[] = [];
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
     child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -216,9 +217,9 @@ describe('a run', () => {
   });
 
   test.each([
-    ['passes-in-the-second-run', 'expect(1).toBe(1)', 0, 'muster: 2 passed, 0 failed, 0 skipped'],
-    ['loses-in-the-second-run', 'expect(1).toBe(2)', 1, 'muster: 1 passed, 1 failed, 0 skipped'],
-    ['is-too-busy-again', `skip('machine-too-busy')`, 0, 'muster: 1 passed, 0 failed, 1 skipped'],
+    ['passes-in-the-second-run', 'expect(1).toBe(1)', 0, 'muster: 3 passed, 0 failed, 0 skipped'],
+    ['loses-in-the-second-run', 'expect(1).toBe(2)', 1, 'muster: 2 passed, 1 failed, 0 skipped'],
+    ['is-too-busy-again', `skip('machine-too-busy')`, 0, 'muster: 2 passed, 0 failed, 1 skipped'],
   ])('a-packet-test-on-a-busy-machine-is-run-again-at-the-end-and-%s', async (_name, second, code, last) => {
     const packets = `import { existsSync, writeFileSync } from 'node:fs';
       test('a', () => {});
@@ -229,19 +230,33 @@ describe('a run', () => {
         ${second};
       });`;
     await scratch.write('lab/real/packets.test.ts', suite(packets));
+    // Of a run of several files as well, only what the busy one came to changes.
+    await scratch.write('lab/real/sick-router.test.ts', suite(`test('a', () => {});`));
     const outcome = await testCommand(['--only', 'packets']);
     expect(outcome).toMatchObject({ code, last });
     expect(outcome.stdout).toContain('lab/real/packets.test.ts: the machine was too busy; once more');
   });
 
-  test('kubernetes-has-a-run-of-its-own-after-what-others-set-up-is-gone', async () => {
-    await scratch.write('test/postgres/global-setup.ts', TEARDOWN);
-    await scratch.write('test/a.test.ts', suite(`test('a', () => {});`));
-    const isLast = `expect((await import('node:fs')).existsSync('torn-down')).toBe(true)`;
-    await scratch.write('test/kubernetes/b.test.ts', suite(`test('b', async () => { ${isLast}; });`));
+  test('kubernetes-has-a-run-of-its-own, whose-set-up-is-gone-before-others-begin', async () => {
+    await scratch.write('test/kubernetes/global-setup.ts', TEARDOWN);
+    await scratch.write('test/kubernetes/a.test.ts', suite(`test('a', () => {});`));
+    const isGone = `expect((await import('node:fs')).existsSync('torn-down')).toBe(true)`;
+    await scratch.write('test/b.test.ts', suite(`test('b', async () => { ${isGone}; });`));
     const outcome = await testCommand(['test/']);
     expect(outcome).toMatchObject({ code: 0, last: 'muster: 2 passed, 0 failed, 0 skipped' });
     expect(outcome.stdout).toContain('> suites (kubernetes): ok');
+  });
+
+  test('simulated-worlds-run-beside-real-parts, at-a-lower-priority', async () => {
+    const waitFor = (name: string): string =>
+      `while (!existsSync('${name}')) await new Promise((done) => setTimeout(done, 20));`;
+    const head = `import { existsSync, writeFileSync } from 'node:fs'; import { getPriority } from 'node:os';`;
+    const sim = `${head} test('a', async () => { writeFileSync('sim-runs', ''); ${waitFor('real-runs')} expect(getPriority()).toBe(10); }, 20_000);`;
+    const real = `${head} test('b', async () => { writeFileSync('real-runs', ''); ${waitFor('sim-runs')} expect(getPriority()).toBe(${getPriority()}); }, 20_000);`;
+    await scratch.write('sim/a.test.ts', suite(sim));
+    await scratch.write('test/b.test.ts', suite(real));
+    const outcome = await testCommand(['--only', 'sim', '--only', 'real']);
+    expect(outcome).toMatchObject({ code: 0, last: 'muster: 2 passed, 0 failed, 0 skipped' });
   });
 
   test('kubernetes-is-built-only-for-files-of-its-own', async () => {
