@@ -51,7 +51,7 @@ function decideOn<A>(fleet: Fleet, decide: (on: FleetReader) => Decision<A>, mea
   return outcome as Outcome<A>;
 }
 
-/** Asks a route that writes as the API does, prepared as often as it has to be. */
+/** Calls a route that writes as the API does, prepared as often as it has to be. */
 async function measureSlices(fleet: Fleet, route: Route, body: object): Promise<DecisionTimes> {
   const measured = new SliceTimer();
   let serial = 0;

@@ -1,5 +1,5 @@
 // Failover: three real servers on one PostgreSQL, each through a proxy of its own. The one that decides is killed, stopped,
-// paused or cut off; a client goes on writing to the other two until the first of its writes is accepted. Nothing is tuned.
+// paused or cut off; a client continues to write to the other two until the first of its writes is accepted. Nothing is tuned.
 import { setTimeout } from 'node:timers/promises';
 import { openPostgresStore } from '../src/journal/runtime.ts';
 import { DECIDING_LEASE } from '../src/operations/runtime.ts';

@@ -51,7 +51,7 @@ class PieceTimer {
   }
 }
 
-/** Asks as the API does. */
+/** Calls the route as the API does. */
 async function piecesOf(fleet: Fleet, caller: object): Promise<readonly number[]> {
   const [route] = dataplaneRoutes(PROGRAM.all(VIEW_PARTS));
   const timer = new PieceTimer();

@@ -1,4 +1,4 @@
-// Agents that take no time: whatever a host is asked for is done as soon as the task is durable. They answer as agents do, each
+// Agents that take no time: every task of a host is done as soon as it is durable. They answer as agents do, each
 // answer a commit of its own, so that what is measured is the control plane.
 import { idOf, type AppliedChange, type FleetReader } from '../src/fleet/index.ts';
 import { accept, type Decision, type Journal } from '../src/journal/index.ts';

@@ -1,4 +1,4 @@
-// How long a preview holds the event loop in one piece, on 10^4 hosts with 10^5 instances. The routes themselves are asked; what their
+// How long a preview holds the event loop in one piece, on 10^4 hosts with 10^5 instances. The routes themselves are called; what their
 // decisions are made by is measured, in processor time, and what it takes to write down the answer. Beside it: the same plan made in one go.
 import { hash } from 'node:crypto';
 import type { Route } from '../src/access/index.ts';
@@ -27,7 +27,7 @@ const FULL_HOSTS = 20;
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 const OPERATOR = { name: 'bench', role: 'operator' };
 
-/** Asks a route as the API does, with a decider that does nothing else. */
+/** Calls a route as the API does, with a decider that does nothing else. */
 async function measureSlices(fleet: Fleet, route: Route | undefined, call: object): Promise<SliceTimes> {
   const timer = new SliceTimer();
   const submit = (_: unknown, { decide }: { decide: (on: Fleet) => { kind: string; answer?: unknown } }) => {

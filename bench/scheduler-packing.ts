@@ -1,5 +1,5 @@
 // How full the scheduler packs a fleet: requests of six flavors come at random until none of them fits anywhere, and the
-// share of vcpus and memory in use is compared with that of an offline packing which knew all requests beforehand.
+// share of vcpus and memory in use is compared with that of an offline packing that has all requests beforehand.
 import { Stage } from '../src/fleet/index.ts';
 import { HOST } from '../src/hosts/index.ts';
 import { CLAIM } from '../src/network/index.ts';

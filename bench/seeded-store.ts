@@ -1,5 +1,5 @@
 // A journal with a fleet in it, written straight to the store: what a server finds that has run for a while. Tokens with
-// known secrets are part of it, so that nobody has to request one.
+// known secrets are part of it, so that none has to be requested.
 import { hash } from 'node:crypto';
 import { join } from 'node:path';
 import { secretText, TOKEN, type Token } from '../src/access/index.ts';
@@ -13,7 +13,7 @@ export interface Seed {
   readonly hosts: number;
   /** Each host has an agent with a credential. */
   readonly agents?: boolean;
-  /** Tokens of clients. One may ask a thousand times a second, so a load needs several. */
+  /** Tokens of clients. Each may send a thousand requests a second, so a load needs several. */
   readonly clients?: number;
 }
 
@@ -80,7 +80,7 @@ export function* clientTokens(count: number): Generator<TextChange> {
   for (let nth = 0; nth < count; nth += 1) yield token(clientTokenId(nth), { role: 'admin' });
 }
 
-/** One may ask a thousand times a second, so a load needs several. */
+/** Each may send a thousand requests a second, so a load needs several. */
 export const managerTokenId = (name: string, nth = 0): string => `bench-manager-${name}-${nth}`;
 
 export function managerToken(name: string, nth = 0): TextChange {

@@ -96,7 +96,7 @@ async function isReady(url: string): Promise<boolean> {
     await answer.arrayBuffer();
     return answer.ok;
   } catch (error) {
-    if (error instanceof TypeError) return false; // nobody listens yet
+    if (error instanceof TypeError) return false; // the server does not listen yet
     throw error;
   }
 }

@@ -22,7 +22,7 @@ test('commands-of-ip-in-one-namespace-share-a-process', () => {
   ]);
 });
 
-test('a-program-that-fails-says-what-it-was-asked-and-what-it-said', async () => {
+test('the-error-of-a-failed-program-has-its-command-and-its-output', async () => {
   await expect(run(['sh', '-c', 'echo no such thing >&2; exit 3'])).rejects.toThrow(/exit 3: no such thing$/);
   expect(await run(['cat'], 'text')).toBe('text');
 });

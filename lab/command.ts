@@ -1,4 +1,4 @@
-// Programs of the system, run to their end. One that fails says in its error what was asked of it and what it said.
+// Programs of the system, run to their end. The error of one that fails has its command and its output.
 import { execFile } from 'node:child_process';
 
 /** No tool that the lab uses takes this long, even on a busy machine: it waits for something that is gone. */

@@ -1,4 +1,4 @@
-// Ctrl-C and SIGTERM for the programs of the lab: the first one ends what goes on and clears up, the second one does not wait.
+// Ctrl-C and SIGTERM for the programs of the lab: the first one ends what runs and clears up, the second one does not wait.
 
 export function listenForInterrupt(): AbortSignal {
   const stop = new AbortController();

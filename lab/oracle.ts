@@ -89,7 +89,7 @@ function lossesIn({ echo, push, ping, duplicates }: Counts, overruns: number): s
     ['packets arrived twice', duplicates, echo.sent + push.sent],
   ];
   const said = losses.filter(([, lost]) => lost !== 0).map(([what, lost, of]) => `${lost} of ${of} ${what}`);
-  // No trouble by itself: what is dropped may be nobody's, or sent again.
+  // No failure by itself: what is dropped may belong to no flow of the load, or is sent again.
   return said.length === 0 || overruns === 0 ? said : [...said, `the machine dropped ${overruns} packets in queues`];
 }
 

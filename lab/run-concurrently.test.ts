@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { runConcurrently } from './run-concurrently.ts';
 
-test('results-are-in-the-order-of-the-items-and-no-more-than-asked-run', async () => {
+test('results-are-in-the-order-of-the-items-and-no-more-run-than-the-limit-allows', async () => {
   let running = 0;
   let most = 0;
   const results = await runConcurrently([5, 4, 3, 2, 1], 2, async (item) => {

@@ -53,7 +53,7 @@ describe('the same seed', () => {
 });
 
 describe('the command', () => {
-  it('ends with 2 and says how it is used when it is not told which seeds', async () => {
+  it('ends with 2 and prints its usage when no seeds are given', async () => {
     await expect(run(process.execPath, ['sim/run.ts', '--seeds', '9-3'])).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining('usage: npm run sim') as string,

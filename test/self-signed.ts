@@ -1,4 +1,4 @@
-// A certificate that nobody trusts unless told to, for loopback.
+// A certificate that only clients with its authority trust, for loopback.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,5 +1,5 @@
 // Ten thousand agents on one server: what their heartbeats cost it, and what its other callers notice. The server at rest
-// is a second one beside it, with the same fleet and nobody talking to it: both are asked in turns, so that what the
+// is a second one beside it, with the same fleet and no agents: requests go to both in turns, so that what the
 // agents' own process takes of the machine meets both alike.
 import { on } from 'node:events';
 import { readFile } from 'node:fs/promises';

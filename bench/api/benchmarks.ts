@@ -1,5 +1,5 @@
 // The API beside a bare Fastify route that answers the same bytes. Both servers are processes of their own, and a third one
-// asks them in turns: authentication, validation, the view, metrics and (for PATCH) the durable commit are the difference.
+// sends both requests in turns: authentication, validation, the view, metrics and (for PATCH) the durable commit are the difference.
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { atLeast, noGoal, type Benchmark, type Figure } from '../benchmark.ts';

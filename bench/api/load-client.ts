@@ -1,4 +1,4 @@
-// A process that asks: a number of kept connections, on each of them one request at a time. It speaks just enough HTTP
+// A process that sends requests: a number of kept connections, on each of them one request at a time. It speaks just enough HTTP
 // to be cheaper than any server, so that what is measured is the server.
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
@@ -7,9 +7,9 @@ export interface LoadJob {
   readonly port: number;
   readonly method: 'GET' | 'PATCH' | 'POST';
   readonly hosts: readonly string[];
-  /** Asks for this again and again, instead of asking for hosts. */
+  /** Requests this again and again, instead of hosts. */
   readonly post?: { readonly path: string; readonly body: string };
-  /** Sends each of these once, instead of asking for hosts. */
+  /** Sends each of these once, instead of requesting hosts. */
   readonly requests?: NumberedRequests;
   /** One for each connection. */
   readonly secrets: readonly string[];
@@ -125,7 +125,7 @@ class LoadConnection {
     const { pauseMs = 0, requests } = this.#job;
     if (requests === undefined && nowMs >= this.#untilMs) this.#finish();
     else if (pauseMs === 0) this.#sendNext();
-    // Spread, or all connections would ask in the same moment.
+    // Spread, or all connections would send in the same moment.
     else setTimeout(() => this.#sendNext(), pauseMs * (0.5 + Math.random()));
   }
 

@@ -1,4 +1,4 @@
-// Starts the process that asks, and hands it one job after the other.
+// Starts the process that sends requests, and gives it one job after the other.
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { BenchScope } from '../scope.ts';

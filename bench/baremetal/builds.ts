@@ -1,4 +1,4 @@
-// The whole way of an instance on bare metal: asked for over HTTP, reserved, deployed and active, then deleted and its node clean again. A real server, three manager
+// The whole way of an instance on bare metal: requested over HTTP, reserved, deployed and active, then deleted and its node clean again. A real server, three manager
 // programs of their own and simulated machines that take no time, with two numbers of nodes: what an instance costs must not grow with them.
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

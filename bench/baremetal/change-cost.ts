@@ -1,5 +1,5 @@
 // What one change costs a real server, in processor time of all its threads, with fleets of three sizes: the cost of a change must follow the change, never the
-// fleet. The servers are asked in turns, so that whatever else the machine does meets all of them.
+// fleet. The servers get their requests in turns, so that other load of the machine affects all of them alike.
 import { startLoader, type Loader } from '../api/loader.ts';
 import type { LoadJob, NumberedRequests } from '../api/load-client.ts';
 import { below, type Benchmark, type Figure } from '../benchmark.ts';

@@ -1,5 +1,5 @@
 // The peer of durable work on PostgreSQL: `pg` and nothing else, writing the very rows that the journal wrote, a transaction
-// in three round trips with the insert prepared and each text ready. It decides nothing, checks nothing, answers nobody.
+// in three round trips with the insert prepared and each text ready. It decides nothing, checks nothing, and sends no answers.
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';

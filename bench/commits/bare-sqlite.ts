@@ -1,5 +1,5 @@
 // The peer of durable work on the embedded store: `node:sqlite` and nothing else, writing the very rows that the journal wrote,
-// in the same transactions, each statement prepared and each text ready. It decides nothing, checks nothing, answers nobody.
+// in the same transactions, each statement prepared and each text ready. It decides nothing, checks nothing, and sends no answers.
 import { DatabaseSync } from 'node:sqlite';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';
 import type { BenchScope } from '../scope.ts';

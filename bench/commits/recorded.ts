@@ -10,7 +10,7 @@ export type Commits = readonly StoredCommit[];
 /** A journal with every index and projection of a server, and what it wrote. */
 export interface Recorded {
   readonly journal: Journal;
-  /** The transactions since this was last asked, read back from the store: keeping them would weigh on the run. */
+  /** The transactions since the last call of this, read back from the store: keeping them would weigh on the run. */
   takeWritten(): Promise<readonly Commits[]>;
 }
 

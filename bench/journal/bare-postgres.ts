@@ -1,5 +1,5 @@
 // The peer of the PostgreSQL store: `pg` and nothing else, writing the rows that the journal writes, to the same tables, a
-// transaction in three round trips with the insert prepared. It checks nothing and answers nobody.
+// transaction in three round trips with the insert prepared. It checks nothing and sends no answers.
 import { Client } from 'pg';
 import { openPostgresStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';

@@ -1,5 +1,5 @@
 // The peer of the embedded store: `node:sqlite` and nothing else, writing the rows that the journal writes, to the same
-// tables, with the same settings, each statement prepared. It checks nothing and answers nobody.
+// tables, with the same settings, each statement prepared. It checks nothing and sends no answers.
 import { DatabaseSync } from 'node:sqlite';
 import { openSqliteStore } from '../../src/journal/runtime.ts';
 import { encodeChanges } from '../../src/journal/stored-changes.ts';

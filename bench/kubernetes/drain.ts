@@ -18,7 +18,7 @@ interface DrainCase {
 const CASES: readonly DrainCase[] = [
   // Half of them at a time: kubectl comes again every 5 s.
   { name: 'kubernetes-drain-half', minAvailable: PODS / 2, rounds: 3, seconds: 55 },
-  // All at once: what is left is how fast both ask and look.
+  // All at once: what is left is how fast both request evictions and read pods.
   { name: 'kubernetes-drain-all', minAvailable: 0, rounds: 5, seconds: 45 },
 ];
 

@@ -20,7 +20,7 @@ const OWN_STEP_MS_MAX = 100;
 const STEPS = 8;
 /** As many as one request for workers has join at a time. */
 const AT_ONCE = 10;
-/** How often both sides are asked how far they are. */
+/** How often the progress of both sides is read. */
 const LOOK_MS = 25;
 const FLAVOR = 'worker';
 /** Each is to have room for all workers of all rounds. */

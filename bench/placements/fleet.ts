@@ -22,7 +22,7 @@ const CHANGED = { changedBy: 'bench', changedAtMs: Date.UTC(2025, 0, 1) };
 
 export const NETWORK_NAME = 'tenants';
 export const FLAVOR_NAME = 'small';
-/** What a client asks for: one NIC on the routed network, anywhere. */
+/** What a client requests: one NIC on the routed network, anywhere. */
 export const REQUEST = { flavor: FLAVOR_NAME, image: 'debian-13', networks: [{ network: NETWORK_NAME }] };
 
 export const FLAVOR_DOC: Flavor = {
@@ -45,7 +45,7 @@ const NETWORK_DOC: Network = {
   ...CHANGED,
 };
 
-/** Nobody's heartbeats are there: without this the whole fleet would be suspect after a quarter of a minute. */
+/** There are no heartbeats: without this the whole fleet would be suspect after a quarter of a minute. */
 const PATIENT = { ...LIVENESS.defaultValue, suspectAfterMs: 3_600_000, downAfterMs: 86_400_000 };
 
 export const segmentOfHost = (nth: number): string => `rack-${nth % SEGMENTS}`;

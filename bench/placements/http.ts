@@ -1,5 +1,5 @@
-// Placements over HTTP: a real server with its controllers, and 64 clients that request one instance after the other. Nobody
-// builds them: there are no agents, so each waits at its host. The peer is the lower of two: what callers inside a process
+// Placements over HTTP: a real server with its controllers, and 64 clients that request one instance after the other. They are
+// not built, since there are no agents: each waits at its host. The peer is the lower of two: what callers inside a process
 // reach on the same fleet, and a bare Fastify POST of the same body that keeps nothing.
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

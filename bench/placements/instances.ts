@@ -46,7 +46,7 @@ function instance(name: string, port: string, host: number): Instance {
 }
 
 function portOf(name: string, nth: number, host: number): Port {
-  // The first three addresses of a subnet are nobody's to have.
+  // The first three addresses of a subnet are reserved.
   const address = 3 + Math.floor(nth / SEGMENTS);
   const ip = `10.${host % SEGMENTS}.${address >>> 8}.${address & 255}`;
   return {

@@ -1,4 +1,4 @@
-// Placements under load: a number of callers in one process, each asking for one instance after the other, as the API would
+// Placements under load: a number of callers in one process, each requesting one instance after the other, as the API would
 // on behalf of its clients. What the journal made of it, every row of it, is the script for the bare store.
 import { toCreateCommand } from '../../src/instances/build/create-command.ts';
 import { createInstances } from '../../src/instances/index.ts';

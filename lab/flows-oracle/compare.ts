@@ -1,4 +1,4 @@
-// Compares what should be on a switch with what ovs-ofctl finds there. Flows of others count only when they are asked about.
+// Compares what should be on a switch with what ovs-ofctl finds there: what is missing, and what is unexpected.
 import type { Flow, FlowGroup } from '../../src/dataplane/index.ts';
 import { normalizeBucket, type DumpedFlow, type DumpedGroup } from './dump.ts';
 import { normalizeActions, normalizeMatch } from './normalize.ts';

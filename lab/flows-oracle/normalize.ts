@@ -16,7 +16,7 @@ function normalizeField(field: string): string {
   if (at === -1) return field;
   const [name, value] = [field.slice(0, at), field.slice(at + 1)];
   if (name === 'ct_state') return `ct_state=${(value.match(/[+-]\w+/g) ?? []).sort().join('')}`;
-  // ovs-ofctl has one word for both; the protocol tells them apart.
+  // ovs-ofctl has one word for both; the protocol distinguishes them.
   return `${name === 'icmpv6_type' ? 'icmp_type' : name}=${normalizeValue(value)}`;
 }
 

@@ -102,7 +102,7 @@ ovsSuite('lifecycle', () => {
     expect(await leftOf(lab.id)).toEqual(NOTHING);
   });
 
-  test('what-a-killed-program-left-is-cleared-away-when-asked', async () => {
+  test('what-a-killed-program-left-is-removed-by-clean', async () => {
     const { child, lab } = await startProgram();
     child.kill('SIGKILL');
     await once(child, 'exit');

@@ -109,7 +109,7 @@ ovsSuite('packets', () => {
     expect(await unreached(second!.namespace, EVERYWHERE)).toEqual([]);
   });
 
-  test('a-program-that-asks-for-its-address-gets-it, also-from-another-host', async () => {
+  test('a-dhcp-client-gets-its-address, also-from-another-host', async () => {
     const { client } = fleet.muster;
     await client.post('/networks', { name: 'desk' });
     await client.post('/subnets', { name: 'desk-v4', network: 'desk', cidr: '10.9.0.0/24', dhcp: true });

@@ -1,4 +1,4 @@
-// The host that a translation was just switched to is killed, on real switches: the old one goes on with the connections.
+// The host that a translation was just switched to is killed, on real switches: the old one continues with the connections.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ovsSuite } from '../../test/ovs/suite.ts';
 import { LabFleet } from '../scenarios/fleet.ts';

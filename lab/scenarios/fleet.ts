@@ -281,7 +281,7 @@ export class LabFleet {
     return findDifferences(toExpectedContents({ flows, groups: contents.groups }), await readHost(host));
   }
 
-  /** Resolves when every switch has what its view asks for, or says what is different. */
+  /** Resolves when every switch has what its view requires, or says what is different. */
   async waitForConvergence(hosts: readonly LabHost[] = this.underlay.hosts): Promise<readonly string[]> {
     let found: string[] = [];
     for (let looks = 0; looks < 100; looks += 1) {

@@ -1,4 +1,4 @@
-// A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and nobody's address
+// A designation moves by plan under load: nothing is lost in either direction, nothing that is only received, and no connection's address
 // and port outside becomes another.
 import { runTrial, type TrialOutcome } from '../trial.ts';
 import { LabFleet, USUAL } from './fleet.ts';
@@ -9,11 +9,11 @@ const SERVICE = 'nat:edge';
 
 interface HandoverOptions {
   readonly sourcePort?: number;
-  /** To a host that joined a moment ago, and has never sent anything to anybody. */
+  /** To a host that joined a moment ago, and has never sent a packet. */
   readonly newcomer?: boolean;
   /** So often in one load, from host to host; once if it is not given. */
   readonly times?: number;
-  /** The third host goes on sending to the old one for a while after the others have turned. */
+  /** The third host still sends to the old one for a while after the others have switched. */
   readonly late?: boolean;
 }
 

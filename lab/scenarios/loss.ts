@@ -20,7 +20,7 @@ const DESIGNATED_WITHIN_MS = 400;
 const LOSSES = 5;
 /** Both wait for the same heartbeats, a tenth of a second apart. An allowance for chance, set by hand. */
 const CHANCE_MS = 25;
-/** Connections that are cut would be counted as well; this is about how long nothing goes on. */
+/** Connections that are cut would be counted as well; this is about how long no packet passes. */
 const LOAD = { ...USUAL, tcp: false, beginning: false };
 
 type What = 'switch' | 'host';

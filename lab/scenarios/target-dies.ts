@@ -1,4 +1,4 @@
-// The host that a translation was switched to dies before the old one has cleared what it has: connections go on at the old host, also those
+// The host that a translation was switched to dies before the old one has cleared what it has: connections continue at the old host, also those
 // of instances that only receive, from the same address and port outside.
 import { runTrial, type TrialOutcome } from '../trial.ts';
 import { BfdMonitor } from './bfd-monitor.ts';

@@ -1,4 +1,4 @@
-// What the loss of a host says to which a translation was just switched: the old one has the connections still and goes on with them, soon, and
+// What the loss of a host says to which a translation was just switched: the old one still has the connections and continues with them, soon, and
 // from the same address and port outside.
 import type { LoadVerdict } from '../oracle.ts';
 import { ECHO_PER_SECOND, PUSH_PER_SECOND } from '../traffic/usual-load.ts';

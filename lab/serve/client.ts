@@ -1,4 +1,4 @@
-// Asks the server of the lab, with its first admin token, which is where the command line finds it too.
+// Sends requests to the server of the lab, with its first admin token, which is where the command line finds it too.
 
 const PATIENCE_MS = 30_000;
 

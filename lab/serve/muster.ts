@@ -158,7 +158,7 @@ export class Muster {
   /** It answers that it is ready before it has written its first token. */
   async #untilReady(): Promise<void> {
     await this.#until('the server does not answer', this.#server, async () => {
-      const answer = await fetch(`${this.url}/readyz`).catch(() => undefined); // nobody listens yet
+      const answer = await fetch(`${this.url}/readyz`).catch(() => undefined); // the server does not listen yet
       await answer?.arrayBuffer();
       const token = await readFile(join(this.data, 'admin-token'), 'utf8').catch(() => '');
       if (answer?.ok !== true || token === '') return false;

@@ -45,9 +45,9 @@ export type ClientFlow = EchoFlow | PushFlow | TcpFlow | BeginningFlows;
 export type TrafficTask =
   /** Answers on this port, by UDP and TCP. */
   | { readonly kind: 'serve'; readonly port: number }
-  /** Ends pushing: what is on its way may still arrive before anybody counts. */
+  /** Ends pushing: what is on its way may still arrive before the counts are taken. */
   | { readonly kind: 'quiet' }
-  /** Says what was seen since the last time this was asked. */
+  /** Answers what was received since the last call. */
   | { readonly kind: 'served' }
   /** Opens flows and makes sure that each works; nothing counts yet. */
   | { readonly kind: 'prepare'; readonly flows: readonly ClientFlow[] }

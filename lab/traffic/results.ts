@@ -51,7 +51,7 @@ export interface TrafficResults {
   readonly push: readonly PushResult[];
   readonly tcp: readonly TcpResult[];
   readonly ping: readonly PingResult[];
-  /** What the kernel dropped in front of a program of the lab that did not read in time; absent where nobody counted. */
+  /** What the kernel dropped in front of a program of the lab that did not read in time; absent where it was not counted. */
   readonly overruns?: number;
 }
 

@@ -1,4 +1,4 @@
-// The end of the traffic that asks, by TCP: a long upload or download at an even pace.
+// The client end of TCP traffic: a long upload or download at an even rate.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Arrivals } from './arrivals.ts';

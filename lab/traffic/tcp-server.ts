@@ -1,4 +1,4 @@
-// The end of the traffic that answers by TCP. The first line of a connection says which flow it is and what is wanted of it.
+// The server end of TCP traffic. The first line of a connection says which flow it is and what the client requests.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Arrivals, pairOf } from './arrivals.ts';

@@ -1,4 +1,4 @@
-// The end of the traffic that asks, by UDP.
+// The client end of UDP traffic.
 import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { Arrivals } from './arrivals.ts';
@@ -12,7 +12,7 @@ const WARM_UP_PATIENCE_MS = 20_000;
 /** A few show when it was. */
 const LOST_REPORTED_MAX = 20;
 
-/** A flow at the asking end: prepared, begun, ended. */
+/** A flow at the client end: prepared, begun, ended. */
 export interface RunningFlow {
   prepare(): Promise<void>;
   begin(): void;
@@ -40,11 +40,11 @@ export class UdpFlow implements RunningFlow {
     const type = address.includes(':') ? 'udp6' : 'udp4';
     const socket = createSocket({ type, lookup: lookUpLiteral, recvBufferSize: RECEIVE_BYTES });
     this.#socket = socket;
-    // Such as "nobody listens there": what is lost shows in the counts.
+    // Such as "connection refused": what is lost shows in the counts.
     socket.on('error', () => undefined);
     socket.on('message', (bytes) => this.#take(decodePacket(bytes)));
     if (sourcePort !== undefined) {
-      // Asked for first: without a name to look up it happens at once.
+      // Looked up first: without a name to resolve it happens at once.
       const listening = once(socket, 'listening');
       socket.bind(sourcePort);
       await listening;

@@ -28,9 +28,9 @@ export class UdpServer {
         recvBufferSize: RECEIVE_BYTES,
       });
       socket.on('message', (bytes, from) => this.#take(socket, bytes, from));
-      // An answer to somebody who is gone: what is lost shows in the counts.
+      // An answer to a client that is gone: what is lost shows in the counts.
       socket.on('error', () => undefined);
-      // Asked for first: without a name to look up it happens at once.
+      // Looked up first: without a name to resolve it happens at once.
       const listening = once(socket, 'listening');
       socket.bind(port, address);
       await listening;

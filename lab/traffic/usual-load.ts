@@ -1,5 +1,5 @@
-// The load that handovers are assessed by: echo from several instances, a stream that one of them only receives, and what else is
-// asked for. The figures are the reference's: 1500 packets a second there and back, 200 a second one way, for 6 s.
+// The load that handovers are assessed by: echo from several instances, a stream that one of them only receives, and what else the caller
+// adds. The figures are the reference's: 1500 packets a second there and back, 200 a second one way, for 6 s.
 import type { ClientFlow } from './messages.ts';
 
 export interface UsualLoad {
@@ -10,7 +10,7 @@ export interface UsualLoad {
   readonly pushPerSecond: number;
   /** Every source sends from this port, and begins flows from those after it: translation finds others for all but the first. */
   readonly sourcePort?: number;
-  /** How often it was run: what begins, begins from ports that nobody has a connection of yet. */
+  /** How often it was run: what begins, begins from ports that have no connection yet. */
   readonly nth?: number;
   /** One connection each way, from different sources where there are several. */
   readonly tcp: boolean;

@@ -31,7 +31,7 @@ export async function cleanLab(lab: LabNames): Promise<void> {
 export async function cleanDeadLabs(): Promise<string[]> {
   const found = await findLabs();
   const alive = new Set(found.filter(({ ownerLives }) => ownerLives).map(({ lab }) => lab.id));
-  // A folder is made before any namespace: those without one are left from a lab whose folder somebody removed.
+  // A folder is made before any namespace: those without one are left from a lab whose folder was removed by hand.
   const orphans = (await listNamespaces()).map(idOfNamespace).filter((id) => id !== undefined);
   const dead = new Set([...found.map(({ lab }) => lab.id), ...orphans].filter((id) => !alive.has(id)));
   for (const id of dead) await cleanLab(labNames(id));

@@ -22,7 +22,7 @@ export function sharedCommands({ underlay, external }: LabNames): readonly Progr
     ['ip', '-n', external, 'link', 'set', bridge, 'address', mac],
     ['ip', '-n', external, 'addr', 'add', `${address}/24`, 'dev', bridge],
     ['ip', '-n', external, 'addr', 'add', `${address6}/64`, 'dev', bridge, 'nodad'],
-    // A machine that passes packets on would hide that nobody should have sent them to it.
+    // A machine that forwards packets would hide that they should never have been sent to it.
     inNamespace(external, 'sysctl', '-qw', 'net.ipv4.ip_forward=0', 'net.ipv6.conf.all.forwarding=0'),
   ];
 }

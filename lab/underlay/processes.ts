@@ -1,11 +1,11 @@
-// The processes of a lab: those in its namespaces, and those of its programs whose arguments are in its folder. Both are asked of
-// the kernel, not remembered: a number alone may be another process by now.
+// The processes of a lab: those in its namespaces, and those of its programs whose arguments are in its folder. Both are read from
+// the kernel, not recorded: a number alone may be another process by now.
 import { readdir, readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { run } from '../command.ts';
 
-/** Somebody who only looks at a log of the lab runs another program. */
+/** A program that only reads a log of the lab, such as `tail`, is not one of these. */
 const PROGRAMS = new Set([
   'ovsdb-server',
   'ovs-vswitchd',
@@ -56,7 +56,7 @@ function sendSignal(pid: number, signal: NodeJS.Signals | 0): boolean {
   }
 }
 
-/** It has ended, and only its parent has not asked for its code yet. */
+/** It has ended, and only its parent has not read its exit code yet. */
 async function isZombie(pid: number): Promise<boolean> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z');
   return text.slice(text.lastIndexOf(')') + 2).startsWith('Z');

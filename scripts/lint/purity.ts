@@ -1,5 +1,5 @@
 // What a pure file may not touch: clocks, chance, timers, the network, the process. A reference counts only when it
-// means the global: a parameter called `fetch` is exactly what we want to see.
+// means the global: a parameter called `fetch` is exactly what it should have.
 import type { Place } from './place.ts';
 
 const EFFECT_GLOBALS = new Set([
@@ -30,14 +30,14 @@ const EFFECT_MEMBERS = new Map([
 /** Members of the globals above that only compute. */
 const PURE_MEMBERS = new Map([['Date', new Set(['UTC'])]]);
 
-/** The simulation owns its event loop, so it may ask for a turn of it; time and chance come from the seed alone. */
+/** The simulation owns its event loop, so it may wait for a turn of it; time and chance come from the seed alone. */
 const SIMULATION_MAY_USE = new Set(['setImmediate', 'queueMicrotask']);
 
 export function isHeldToPurity(place: Place): boolean {
   return place.role === 'pure' || place.role === 'runtime' || isSimulation(place);
 }
 
-/** `member` is what is read of the global: undefined when that cannot be told, as in `const { random } = Math`. */
+/** `member` is what is read of the global: undefined when that cannot be determined, as in `const { random } = Math`. */
 export function globalProblem(place: Place, global: string, member: string | undefined): string | undefined {
   const members = EFFECT_MEMBERS.get(global);
   if (members !== undefined) {

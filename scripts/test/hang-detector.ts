@@ -1,5 +1,5 @@
 // Finds test files that hang in a way that vitest's own time limits cannot end: a file that spins never runs its timers, and
-// loading a file has no limit at all. Such a file is named and its process ended; the run goes on with the others. A slow
+// loading a file has no limit at all. Such a file is named and its process ended; the run continues with the others. A slow
 // file is not a hung one: every test and hook that ends is progress, and each has a limit of its own.
 import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

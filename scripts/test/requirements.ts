@@ -1,4 +1,4 @@
-// What the real suites need from the machine. Each suite's folder knows how to install its own; here it is only asked,
+// What the real suites need from the machine. Each suite's folder knows how to install its own; here it is only called,
 // once and before anything runs in parallel. Without CI a missing part is a skip, with CI=true it is a failure.
 import type { TestPart } from './options.ts';
 import { stage } from './stage.ts';

@@ -37,7 +37,7 @@ import { sentencesComplete } from './sentences.ts';
 import { reasonsTrue } from './true-reasons.ts';
 import { singleDecider } from './single-decider.ts';
 
-/** The checkers of every world, the most telling first. */
+/** The checkers of every world; those whose violations say most about the cause come first. */
 export const CHECKERS: readonly Checker[] = [
   leaseExclusive,
   singleDecider,

@@ -162,7 +162,7 @@ export const designatedToEligible: Checker = {
         const able = [...presenceOf(truth, is)].filter((one) => isEligible(truth, is, one));
         const leaves = truth.get(HOST, idOf(HOST, host))?.doc.leaving !== undefined;
         if (!leaves && !able.includes(host)) violated(`${id} goes to ${host}, which cannot do it`);
-        // Until its handover ends the old host has the connections: it goes on if the next one is lost.
+        // Until its handover ends the old host has the connections: it continues if the next one is lost.
         const { handover } = was ?? {};
         const hasConnections = handover !== undefined && !isBeforeSwitch(handover) && handover.from === host;
         if (leaves && able.length > 0 && !hasConnections)

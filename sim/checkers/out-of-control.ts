@@ -73,8 +73,8 @@ function hostOf(truth: Fleet, id: string): Host | undefined {
 }
 
 /**
- * Both hosts would serve it: the one that did not get the change goes on. A switch whose daemon has stopped forwards nothing, so no host
- * goes on while it is dead; peers know that at once by BFD. One that has just begun to forward again still counts as dead.
+ * Both hosts would serve it: the one that did not get the change continues. A switch whose daemon has stopped forwards nothing, so no host
+ * continues while it is dead; peers know that at once by BFD. One that has just begun to forward again still counts as dead.
  */
 export const notFromForwardingSwitch: Checker = {
   name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',

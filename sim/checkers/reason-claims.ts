@@ -84,7 +84,7 @@ function openWorkOf(one: Statement): Item[] {
   );
 }
 
-/** Something is on its way off the host, whoever asked for it. */
+/** Something is on its way off the host, whichever operation moves it. */
 function isLeftNow(one: Statement): boolean {
   const host = one.fact('host');
   return [...one.truth.all(INSTANCE)].some(({ id, doc }) => {

@@ -1,4 +1,4 @@
-// Machines that fail at what they are asked to do, lose power, or get another version of the agent.
+// Machines whose runtime fails a task, lose power, or get another version of the agent.
 import type { HostMachine } from '../world/machine.ts';
 import type { World } from '../world/world.ts';
 import type { Fault } from './fault.ts';

@@ -47,7 +47,7 @@ export const managerPauses: Fault = {
   strike: (world) => {
     const manager = pickProcess(world);
     if (manager === undefined) return undefined;
-    // The shorter ones leave it the lease, those between end it and nobody has noticed.
+    // The shorter ones leave it the lease, those between end it before it was detected.
     const forMs = world.rng.pick([world.rng.between(1000, 8000), world.rng.between(8000, 40_000)]);
     manager.incarnation?.program.pause(forMs);
     return `${manager.name} for ${forMs} ms`;

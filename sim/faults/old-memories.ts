@@ -51,7 +51,7 @@ export const managerActsFromMemory: Fault = {
  */
 function recall(world: World, { name, memory }: SimManager): MachineCall | undefined {
   const made = world.rng.pick(memory);
-  // Without the task that it was made for: whether that is over would else tell as much as the right does.
+  // Without the task that it was made for: a call whose task has ended is refused for that alone, and here its right is what is tried.
   const { task: _, ...args } = made.args;
   const call = { ...made, args };
   const node = world.truth.get(NODE, idOf(NODE, call.node))?.doc;

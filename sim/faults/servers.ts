@@ -61,7 +61,7 @@ export const pause: Fault = {
   },
 };
 
-/** As by SIGSTOP: its clock goes on. */
+/** As by SIGSTOP: its clock continues. */
 export const halt: Fault = {
   name: 'halt',
   weight: 5,

@@ -30,7 +30,7 @@ const counting = (): (() => number) => {
   return () => (next += 1);
 };
 
-it('plays-all-worlds-in-turn-and-tells-each-failure-with-the-command-that-replays-it', async () => {
+it('plays-all-worlds-in-turn-and-reports-each-failure-with-the-command-that-replays-it', async () => {
   const end = new AbortController();
   const player = new Dice(end, 8);
   const failures: FailedSeed[] = [];

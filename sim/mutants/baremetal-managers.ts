@@ -192,7 +192,7 @@ export const takenOverTooEarly: Mutant = {
     }),
 };
 
-/** As if whether there is an offer told one from the next: nodes of a manager that ends while those of another are being acquired stay where they are. */
+/** As if offers were distinguished only by whether there is one: nodes of a manager that ends while those of another are being acquired stay where they are. */
 export const offerNotAnnounced: Mutant = {
   name: 'offer-not-announced',
   bug: 'a manager that was offered nodes is not offered those that come after them',

@@ -1,4 +1,4 @@
-// Drains, elections and returns that wait for a service which no host can prepare, and with it hold up what could go on.
+// Drains, elections and returns that wait for a service which no host can prepare, and with it hold up what could continue.
 import { HOST, type Host } from '../../src/hosts/index.ts';
 import { ITEM, type Item } from '../../src/operations/index.ts';
 import { drainsAroundSick, recoversAroundSick } from '../checkers/drains.ts';

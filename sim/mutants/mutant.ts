@@ -1,4 +1,4 @@
-// A mutant is a bug planted from outside: one part of the servers is replaced, and nothing in the product knows of it. Each must be found
+// A mutant is a bug planted from outside: one part of the servers is replaced, and nothing in the product refers to it. Each must be found
 // by the fixed seeds; one that is not reveals a property that nothing checks. To add one, write its file and add it to `mutants.ts`.
 import type { Scenario } from '../scenarios.ts';
 import type { SimParts } from '../world/parts.ts';

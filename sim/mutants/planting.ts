@@ -116,7 +116,7 @@ export function withProjection<P extends ProjectionState>(
   });
 }
 
-/** Without the controllers of a module that no service key asks for. */
+/** Without the controllers of a module that no service key requires. */
 export function withoutControllers(parts: SimParts, name: string): SimParts {
   return withModules(parts, (module) => (module.name === name ? { ...module, controllers: () => [] } : module));
 }

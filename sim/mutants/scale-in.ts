@@ -15,7 +15,7 @@ import { alterSteps, mapFleet, mapDocuments } from './altered-kind.ts';
 import type { Mutant } from './mutant.ts';
 import { withKinds, withDriver, withViewPart, withRunningPart } from './planting.ts';
 
-/** What is planted designates the host without asking whether it is the standby. */
+/** The bug: the host is designated without a check that it is the standby. */
 const STANDBY_ELSEWHERE = 'never: the standby of a service is its designated host';
 const NOT_TO_LEAVING = 'never: a designation is set to a tombstoned host while an eligible candidate exists';
 

@@ -21,7 +21,7 @@ export class Link {
   slowMs = 0;
   losePercent = 0;
   repeatPercent = 0;
-  /** How many arrive once more when nobody thinks of them any more; of those that may. */
+  /** The share that arrives once more, long after the first time; of those that may. */
   latePercent = 0;
   /** How many of a hundred messages reach an arbitrary server, as behind a careless load balancer. */
   misroutePercent = 0;

@@ -173,7 +173,7 @@ export class ControlPlaneHarness {
     return this.clock.nowMs();
   }
 
-  /** Stops the server; another becomes leader when its lease has expired. Machines and networks go on. */
+  /** Stops the server; another becomes leader when its lease has expired. Machines and networks continue. */
   async restart(): Promise<void> {
     for (const server of this.#servers) server.die();
     await this.startServer();

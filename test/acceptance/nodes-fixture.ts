@@ -1,4 +1,4 @@
-// The machines and switches of a test's hosts, with a note of everything that they were asked to do.
+// The machines and switches of a test's hosts, with a note of every task that they received.
 import { SimulatedNodeDriver, type LocalDriver, type SimulatedNodeOptions } from '../../src/agent/runtime.ts';
 import type { SwitchChange } from '../../src/dataplane/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';

@@ -183,12 +183,12 @@ export class AcceptanceServer {
     void this.journal.follow(signal);
   }
 
-  /** It goes on without its store: its lease expires. */
+  /** It runs on without its store: its lease expires. */
   cutOff(): void {
     this.#life.cutOff = true;
   }
 
-  /** The server ends here, without notice to anybody. */
+  /** The server ends here, and notifies no other program. */
   die(): void {
     this.#life.hasEnded = true;
     this.#stopping.abort();

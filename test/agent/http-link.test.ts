@@ -1,4 +1,4 @@
-// The link over HTTP where only real sockets tell: whom it trusts, and what it takes for an answer.
+// What of the link over HTTP only real sockets show: which servers it trusts, and what it takes for an answer.
 import { createServer as createPlain } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -50,7 +50,7 @@ test.each<[string, number, string]>([
   await expect(link.heartbeat(to, { serviceVersion: 1 })).rejects.toThrow(LinkDown);
 });
 
-test.each(['127.0.0.1', '[::1]'])('a-server-at-%s-is-asked-for-just-what-the-agent-has', async (host) => {
+test.each(['127.0.0.1', '[::1]'])('requests-to-a-server-at-%s-carry-just-what-the-agent-has', async (host) => {
   const secrets: (string | undefined)[] = [];
   const server = createPlain((request, response) => {
     secrets.push(`${request.headers.host} ${request.url}`);

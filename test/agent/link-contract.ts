@@ -92,7 +92,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(plane.host('c1')?.credential).toBeUndefined();
     });
 
-    test('carries-heartbeats-and-asks-for-a-report-until-it-has-one', async () => {
+    test('carries-heartbeats-and-requests-a-report-until-it-has-one', async () => {
       const { link, plane, session } = await joined();
       const beat = { serviceVersion: 1, applied: 'digest' };
       expect(answerOf(await link.heartbeat(session, beat)).report).toBe('wanted');
@@ -137,7 +137,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       }
     });
 
-    test('tells-a-removed-host-so', async () => {
+    test('notifies-a-removed-host', async () => {
       const { link, plane, session } = await joined();
       await plane.edit('c1', { connection: { state: 'up', sinceMs: 0 } });
       for (const state of ['active', 'draining', 'drained', 'finalizing', 'removed'] as const)
@@ -148,7 +148,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       expect(await link.observe(session, { answers: [done('x:y:1')] })).toMatchObject(refusal);
     });
 
-    test('tells-a-host-that-was-removed-with-its-credential-so-too', async () => {
+    test('notifies-a-host-that-was-removed-with-its-credential', async () => {
       const { link, plane, session } = await joined();
       await plane.edit('c1', { connection: { state: 'up', sinceMs: 0 } });
       for (const state of ['active', 'draining', 'drained', 'finalizing', 'removed'] as const)
@@ -267,7 +267,7 @@ export function linkContract(name: string, make: () => Promise<LinkFixture>): vo
       await expect(waiting).rejects.toThrow(LinkDown);
     });
 
-    test('is-told-by-a-server-that-does-not-decide-who-does', async () => {
+    test('is-redirected-by-a-server-that-does-not-decide-to-the-one-that-does', async () => {
       const { link, plane, session, holder, other } = await joined();
       await expect
         .poll(() => followers(plane).every((revision) => revision === plane.leader.journal.fleet.revision))

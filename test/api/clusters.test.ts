@@ -69,7 +69,7 @@ test('one-that-does-not-answer: its Nodes cannot be read, and its secret is not 
   expect(adopted).toMatchObject({ status: 503, said: { code: 'cluster-unreachable' } });
 });
 
-/** One that answers over TLS by a certificate of its own, as whatever it is told to. */
+/** An API over TLS with a certificate of its own, which answers with this status. */
 async function startTlsApi(status: number): Promise<{ readonly url: string; readonly cert: string; close(): void }> {
   const { key, cert } = await selfSigned();
   const server = createServer({ key, cert }, ({ url = '' }, response) => {
@@ -122,7 +122,7 @@ test('one-that-answers is registered with what it says; one that only lists node
   expect(again).toMatchObject({ status: 409, said: { code: 'cluster-exists', field: '/name' } });
 });
 
-test('a-simulated-one-has-what-was-asked-for', async () => {
+test('a-simulated-one-has-the-requested-contents', async () => {
   const simulated = { nodes: 2, workloads: [{ name: 'web', replicas: 4, minAvailable: 3 }] };
   expect((await post('/api/v1/clusters', { name: 'lab', kind: 'simulated', simulated })).status).toBe(201);
   const adopted = await post('/api/v1/clusters/lab/workers/adopt', { nodes: [{ node: 'node-1' }, { node: 'node-2' }] });

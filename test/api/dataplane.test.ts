@@ -1,4 +1,4 @@
-// What should be on a host's switch, as the API tells it: compiled, explained, filtered, and only for who may see the host.
+// What should be on a host's switch, as the API shows it: compiled, explained, filtered, and only for callers that may see the host.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { SUBNET, TUNNEL_KEY } from '../../src/network/index.ts';
@@ -43,7 +43,7 @@ const fetchDataplane = async (query = '', host = 'central-0'): Promise<Dataplane
 };
 
 describe('the data plane of a host', () => {
-  test('is-told-flow-by-flow-with-owner-and-sentence', async () => {
+  test('is-shown-flow-by-flow-with-owner-and-sentence', async () => {
     const { flows, count, gaps, excluded } = await fetchDataplane();
     expect({ excluded, gaps, count }).toEqual({ excluded: false, gaps: [], count: flows.length });
     expect(flows.find(({ reason }) => reason === 'nat-translate')).toMatchObject({
@@ -97,7 +97,7 @@ describe('the data plane of a host', () => {
     expect(await fetchDataplane()).toMatchObject({ excluded: true, count: 0, flows: [], gaps: [] });
   });
 
-  test('is-not-told-to-other-sites-nor-of-hosts-that-are-not-there', async () => {
+  test('is-not-shown-to-other-sites-nor-of-hosts-that-are-not-there', async () => {
     const north = await world.token('viewer', { site: 'north' });
     expect((await call('', 'central-0', north)).statusCode).toBe(404);
     expect((await call('', 'nobody')).statusCode).toBe(404);

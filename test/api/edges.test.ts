@@ -67,7 +67,7 @@ describe('a problem', () => {
     if (status === 405) expect(answer.headers['allow']).toBe(hint);
   });
 
-  test('an address that is none is told by its field', async () => {
+  test('a malformed address is refused by its field', async () => {
     const payload = { tunnelAddress: '10.0.0' };
     const answer = await world.call(admin, { method: 'PATCH', url: '/api/v1/hosts/central-0', payload });
     const message = 'must be an IPv4 or IPv6 address, such as 192.0.2.7 or 2001:db8::7';
@@ -160,7 +160,7 @@ describe('a path with dots in it', () => {
 });
 
 describe('a caller that comes too fast', () => {
-  test('is told when to come again, and others are not held up', async () => {
+  test('is answered with Retry-After, and others are not held up', async () => {
     const slow = await startApiTestServer({ limits: { perTokenPerSecond: 10, perAddressPerSecond: 3 } });
     const [wild, calm] = [await slow.token('viewer'), await slow.token('viewer')];
     const frozen = slow.clock.nowMs();

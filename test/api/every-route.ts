@@ -163,7 +163,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'DELETE /api/v1/groups/:id': { who: OPERATE_FLEET },
   'GET /api/v1/instances': { who: forProjects(SEE_LIST, '+ + +') },
   'GET /api/v1/instances/:id': { who: forProjects(SEE_SITE, '+ + 0') },
-  // Asking for instances names a site of one's own, or is refused.
+  // A request for instances names a site of the caller's own, or is refused.
   'POST /api/v1/instances': {
     who: '? ? ? ?  - + +  - + + -  - - -  - + +',
     body: { flavor: 'small', networks: [{ network: 'lan' }], site: 'central' },
@@ -237,7 +237,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   },
   'GET /api/v1/reservations': { who: forProjects(SEE_LIST, '+ + +') },
   'GET /api/v1/reservations/:id': { who: `${forProjects(SEE_SITE, '+ + 0')}  +` },
-  // Names a site or a project of one's own by itself; a manager asks for itself.
+  // Names a site or a project of the caller's own by itself; a manager requests for itself.
   'POST /api/v1/reservations': {
     who: '? ? ? ?  - + +  - + + +  - - -  - + +  +',
     body: { instance_uuid: 'new', manager: 'm1' },

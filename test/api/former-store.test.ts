@@ -77,7 +77,7 @@ test('a-repeated-request-gets-what-version-0.1.0-wrote-in-the-words-of-this-vers
     payload: { exclusion: 'hard' },
     headers: { 'idempotency-key': 'key-one' },
   } as const;
-  // The same request at another copy tells what is kept for it: it goes to the store beside a document with former words.
+  // The same request at another copy shows what is kept for it, which is in the store beside a document with former words.
   const other = await startOn(await copyOfFixture());
   expect((await other.call(await other.token('admin', { name: 'ann' }), request)).statusCode).toBe(200);
   const kept = [...other.journal.fleet.all(IDEMPOTENCY)].find(({ id }) => id !== 'root.one');

@@ -60,7 +60,7 @@ describe('an instance', () => {
     expect(listed.json<{ items: { name: string }[] }>().items.map(({ name }) => name)).toEqual(names);
   });
 
-  test('that-found-no-host tells each stage in words', async () => {
+  test('that-found-no-host shows each stage in words', async () => {
     const vm = world.journal.fleet.get(INSTANCE, idOf(INSTANCE, 'vm-1'));
     const stages = [
       { filter: 'zone', before: 6, after: 0, cause: 'wrong-zone', facts: { zone: 'mars' } },
@@ -76,7 +76,7 @@ describe('an instance', () => {
   });
 });
 
-describe('asking for instances', () => {
+describe('requesting instances', () => {
   test('a-repetition-makes-no-second-one', async () => {
     const key = { 'idempotency-key': 'once' };
     const first = await post(operator, '/api/v1/instances', { ...REQUEST, count: 2 }, key);

@@ -37,7 +37,7 @@ test('a view with many peers', async () => {
   expect(view.parts.peers).toHaveLength(PEERS);
   const { host, digest, parts, tasks } = view;
   expect(digestOf({ host, parts, tasks })).toBe(digest);
-  // Asked again with the same digest it is the same.
+  // Requested again with the same digest it is the same.
   const again = await world.call(agent, { url: '/api/v1/agent/view?waitMs=0' });
   expect(again.json<Given>().view.digest).toBe(digest);
   await world.close();

@@ -56,7 +56,7 @@ async function all(query: string): Promise<{ readonly pages: number; readonly it
 const everything = () => [...world.journal.fleet.all(HOST)];
 
 describe('GET /api/v1/hosts', () => {
-  test('pages through everything once, in id order, 100 at a time unless told otherwise', async () => {
+  test('pages through everything once, in id order, 100 at a time by default', async () => {
     const { pages, items } = await all('');
     expect(pages).toBe(3);
     expect(items.map((item) => item.id)).toEqual(everything().map((host) => host.id));

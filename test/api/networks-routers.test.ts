@@ -97,7 +97,7 @@ describe('a way out, from nothing to nothing', () => {
     expect(await ids('floating-addresses?associated=false')).toEqual([]);
   });
 
-  test('the journal tells who did it, and why', async () => {
+  test('the journal shows who did it, and why', async () => {
     const { items } = (await get('history')).body as { readonly items: readonly { readonly why?: string }[] };
     const whys = items.map(({ why }) => why);
     expect(whys).toContain('create router edge');

@@ -69,7 +69,7 @@ describe('a routed network, from nothing to nothing', () => {
     });
   });
 
-  test('its stock is told in decimal text, exact beyond what a JSON number holds', async () => {
+  test('its stock is in decimal text, exact beyond what a JSON number holds', async () => {
     const figures = { held: '0', claimed: '0' };
     expect((await get('segments/seg-b/stock')).body).toMatchObject({
       network: 'net',

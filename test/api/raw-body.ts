@@ -1,4 +1,4 @@
-// A request whose body is sent piece by piece over a socket of its own: cut, slow, endless, or kept back, as a test wants.
+// A request whose body is sent piece by piece over a socket of its own: cut, slow, endless, or kept back, as a test says.
 import { connect, type Socket } from 'node:net';
 import { expect } from 'vitest';
 
@@ -65,7 +65,7 @@ export class RawBody {
     if (this.#inChunks) this.socket.write('0\r\n\r\n');
   }
 
-  /** The answer so far, without the word to go on. */
+  /** The answer so far, without the interim answer 100. */
   get answer(): string {
     return this.#text.replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');
   }

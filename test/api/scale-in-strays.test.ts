@@ -38,7 +38,7 @@ test('the-preview-and-the-status-list-what-keeps-a-host-from-being-removed', asy
   expect(second).not.toHaveProperty('strays');
 });
 
-test('what-a-host-has-may-have-the-name-of-something-elsewhere: that is not told', async () => {
+test('what-a-host-has-may-have-the-name-of-something-elsewhere: that is not shown', async () => {
   await world.commit(hostChange('north-0', { site: 'north', strays: STRAYS }));
   const limited = { strays: { names: ['instance/(hidden)', 'interface/tap-foreign'], count: 12 } };
   expect((await post(north, 'preview', ['north-0'])).hosts).toMatchObject([limited]);

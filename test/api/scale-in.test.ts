@@ -260,7 +260,7 @@ describe('end and recover', () => {
     expect(bad.statusCode).toBe(400);
   });
 
-  test('recover-tells-of-every-host-and-acts-on-those-it-can', async () => {
+  test('recover-reports-on-every-host-and-acts-on-those-it-can', async () => {
     await start(['central-0']);
     const answer = await post(operator, 'scale-in/recover', { hosts: ['central-0', 'x'] });
     expect(answer.statusCode).toBe(202);

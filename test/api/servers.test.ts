@@ -92,7 +92,7 @@ describe('a server that does not decide', () => {
 
   test('lets a token that it does not know yet be assessed by the one that does', async () => {
     const { holder, follower, followerUrl } = await pair();
-    // The follower stands still at its revision while the holder goes on.
+    // The follower stays at its revision while the holder commits.
     follower.journal.catchUp = () => follower.clock.sleep(20);
     const fresh = await holder.token('admin');
     expect((await post(`${followerUrl}/api/v1/sites`, fresh, { name: 'fresh' })).status).toBe(201);
@@ -122,7 +122,7 @@ describe('a server that does not decide', () => {
     elsewhere.close();
   });
 
-  test('tells agents to go to the holder themselves', async () => {
+  test('redirects agents to the holder', async () => {
     const { holder, follower, holderUrl } = await pair();
     const agent = await holder.token('agent', { host: 'central-0' });
     await follower.journal.waitForRevision(holder.journal.fleet.revision, 2000);
@@ -198,7 +198,7 @@ describe('a server that does not decide', () => {
 });
 
 describe('a read', () => {
-  test('for a revision that does not come in time is told to try again', async () => {
+  test('for a revision that does not come in time is answered with Retry-After', async () => {
     const { world } = await server();
     await takeLease(world);
     const viewer = await world.token('viewer');
@@ -207,7 +207,7 @@ describe('a read', () => {
     expect(answer.headers['retry-after']).toBe('1');
   });
 
-  test('of nobody known is not waited for, and learns no revision', async () => {
+  test('without a valid token is not waited for, and learns no revision', async () => {
     const { world } = await server();
     await takeLease(world);
     const waited: number[] = [];
@@ -236,7 +236,7 @@ describe('a read', () => {
 });
 
 describe('a store that fails', () => {
-  test.each(['failed', 'unknown'] as const)('is told with its outcome: %s', async (outcome) => {
+  test.each(['failed', 'unknown'] as const)('is answered with its outcome: %s', async (outcome) => {
     const { world } = await server();
     await takeLease(world);
     const admin = await world.token('admin');
@@ -275,14 +275,14 @@ describe('shutting down', () => {
     const accepted = answers.filter((answer) => answer.status === 201);
     const refused = answers.filter((answer) => answer.status !== 201);
     expect(accepted.filter((answer) => !there(answer.name))).toEqual([]);
-    // What was answered with a refusal, or not accepted at all, is not there. Nobody was cut off in the middle.
+    // What was answered with a refusal, or not accepted at all, is not there. No connection was cut in the middle.
     expect(refused.filter((answer) => there(answer.name))).toEqual([]);
     expect(accepted.length).toBeGreaterThan(0);
     expect(refused.length).toBeGreaterThan(0);
     agent.destroy();
   });
 
-  test('answers what has begun, and tells what comes after it to go elsewhere', async () => {
+  test('answers what has begun, and redirects what comes after it', async () => {
     const { world, url } = await server();
     await takeLease(world);
     const admin = await world.token('admin');

@@ -1,5 +1,5 @@
-// A request that was passed on to a server which then falls silent: paused or cut off, it never answers. The caller is told
-// as soon as another server decides, not when all patience is over.
+// A request that was passed on to a server which then falls silent: paused or cut off, it never answers. The caller is answered
+// as soon as another server decides, and not at the last deadline.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';

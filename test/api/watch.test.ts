@@ -44,7 +44,7 @@ async function readEvents(reader: Reader): Promise<WatchEvents> {
 }
 
 describe('GET /api/v1/watch', () => {
-  test('begins where it is told to and misses nothing, whatever comes while it reads', async () => {
+  test('begins at the requested revision and misses nothing, whatever comes while it reads', async () => {
     const from = world.journal.fleet.revision;
     for (let at = 0; at < 30; at += 1) await world.commit(hostChange(`w-${at}`));
     const reader = await watch(`?after=${from}`);
@@ -63,7 +63,7 @@ describe('GET /api/v1/watch', () => {
     expect(await readEvents(reader)).toMatchObject({ revision, changes: [{ kind: 'host', id: 'now' }] });
   });
 
-  test('goes on after a reconnect with Last-Event-ID, which beats the query', async () => {
+  test('continues after a reconnect with Last-Event-ID, which takes precedence over the query', async () => {
     const from = world.journal.fleet.revision;
     const reader = await watch(`?after=${from}`);
     await world.commit(hostChange('one'));
@@ -76,7 +76,7 @@ describe('GET /api/v1/watch', () => {
     expect(await readEvents(again)).toMatchObject({ revision: missed, changes: [{ id: 'two' }] });
   });
 
-  test('shows the kinds asked for, and moves on past the others', async () => {
+  test('shows the requested kinds, and moves past the others', async () => {
     const reader = await watch('?kind=site,operation');
     await reader.next();
     const skipped = await world.commit(hostChange('unseen'));
@@ -112,7 +112,7 @@ describe('GET /api/v1/watch', () => {
   test.each([
     ['before the newest commit', 1],
     ['at the newest commit', 0],
-  ])('never: goes on after a commit that the journal has not, %s', async (_where, behind) => {
+  ])('never: continues after a commit that the journal does not have, %s', async (_where, behind) => {
     const seen = await world.commit(hostChange('seen'));
     for (let at = 0; at < behind; at += 1) await world.commit(hostChange('newer'));
     const reader = await watch('', viewer, { 'last-event-id': `${seen}.c-of-another-journal` });
@@ -199,7 +199,7 @@ describe('GET /api/v1/watch', () => {
     await small.close();
   });
 
-  test('never: more streams open than allowed because they asked at once and had to wait', async () => {
+  test('never: more streams open than allowed because they were requested at once and had to wait', async () => {
     const small = await startApiTestServer({ limits: { streams: 1 } });
     const secret = await small.token('viewer');
     const at = await small.server.listen({ host: '127.0.0.1', port: 0 });
@@ -221,7 +221,7 @@ describe('GET /api/v1/watch', () => {
 });
 
 describe('GET /api/v1/history', () => {
-  test('tells who, when, why, and which fields changed', async () => {
+  test('shows who, when, why, and which fields changed', async () => {
     await world.call(admin, { method: 'POST', url: '/api/v1/hosts/central-0/disable', payload: { reason: 'fans' } });
     await world.call(admin, { method: 'POST', url: '/api/v1/hosts/central-0/enable' });
     const answer = await world.call(viewer, { url: '/api/v1/history?kind=host&id=central-0' });

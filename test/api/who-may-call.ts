@@ -22,7 +22,7 @@ export const CALLERS = [
 ] as const;
 export type CallerName = (typeof CALLERS)[number];
 
-/** `+` is let in, `-` is refused with 403, `0` is told 404, `?` is told 401. In the order of CALLERS; a manager is refused where nothing is said. */
+/** `+` is accepted, `-` is refused with 403, `0` is answered 404, `?` 401. In the order of CALLERS; a manager is refused where nothing is said. */
 export const PUBLIC = '+ + + +  + + +  + + + +  + + +  + + +  +';
 export const SEE_SITE = '? ? ? ?  + + +  + + + 0  - - -  - - -';
 export const SEE_LIST = '? ? ? ?  + + +  + + + +  - - -  - - -';

@@ -132,7 +132,7 @@ describe('a certificate that is shown', () => {
   test('of-an-earlier-incarnation-opens-nothing-without-the-newest-credential', async () => {
     const first = await required.join('c6');
     const second = await required.join('c6');
-    // The host is the same, so its certificate still fits; the credential is what tells.
+    // The host is the same, so its certificate still fits; only the credential differs.
     expect((await required.heartbeat(first.credential, first.pair)).status).toBe(401);
     expect(await required.heartbeat(second.credential, second.pair)).toMatchObject({ status: 200 });
   });
@@ -201,7 +201,7 @@ describe('a server that requires certificates', () => {
     expect(await required.renew(credential, old)).toMatchObject({ status: 200 });
   });
 
-  test('asks-no-other-server-for-one', async () => {
+  test('requests-it-from-no-other-server', async () => {
     expect(await required.admin('GET', '/api/v1/hosts')).toMatchObject({ status: 200 });
     const { pair } = await required.join('c8');
     // Neither does a certificate help where a token is requested.
@@ -222,7 +222,7 @@ describe('a server that requires certificates', () => {
     }
   });
 
-  test('still-asks-for-certificates-when-its-own-was-replaced', async () => {
+  test('still-requests-certificates-when-its-own-was-replaced', async () => {
     const plane = await TlsPlane.start(tls, '--agent-certificates', 'required');
     const { credential, pair } = await plane.join('c1');
     const folder = /--tls-cert (\S+)cert\.pem/.exec(plane.server.child.spawnargs.join(' '))![1]!;

@@ -1,5 +1,5 @@
-// An agent that joined before its control plane had keys: nothing on a plain link can be distinguished from a forgery there. It goes on with the
-// views that it is sent, and nobody on the way takes its host out with one.
+// An agent that joined before its control plane had keys: nothing on a plain link can be distinguished from a forgery there. It continues with the
+// views that it is sent, and no view that was forged on the way removes its host.
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
@@ -75,7 +75,7 @@ describe('an agent without a key of its control plane, over plain http', () => {
     await vi.waitFor(() => expect(agent.status().digest).not.toBe(before), WAIT_MS);
   });
 
-  test('neither-leaves-nor-ends-instances-by-a-view-that-anybody-could-have-sent', async () => {
+  test('neither-leaves-nor-ends-instances-by-a-view-without-a-signature', async () => {
     const { rack, restart } = await joined();
     await forgetKeys(rack);
     const harmless = { id: 'x:c1:2', kind: 'preflight', args: {} };

@@ -106,7 +106,7 @@ describe.skipIf(!isRoot)('a full disk (only root can mount one)', () => {
     await files.close();
   });
 
-  test('requests are answered all the same, what is lost is counted, and it goes on when there is space', async () => {
+  test('requests are answered all the same, what is lost is counted, and writing continues when there is space', async () => {
     const data = join(newFolder(), 'data');
     mkdirSync(data, { mode: 0o700 });
     // The mount would count as a trace of a fleet that is gone.

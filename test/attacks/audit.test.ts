@@ -1,4 +1,4 @@
-// Nobody is refused without a trace: each refusal names whose token it was, is counted, and can be exported; and nobody fills the disk
+// No caller is refused without a trace: each refusal names whose token it was, is counted, and can be exported; and no caller fills the disk
 // by being refused.
 import { lstatSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -228,7 +228,7 @@ describe('the export', () => {
     expect(await exported(`?sinceMs=${last + 1000 * hour}`)).toMatchObject([{ type: 'end', commits: 0, refusals: 0 }]);
   });
 
-  test('is for administrators of the whole fleet, and whoever else asks is in it', async () => {
+  test('is for administrators of the whole fleet, and requests of others for it are in it', async () => {
     const bound = await world.token('admin', { site: 'north', name: 'bound' });
     const { statusCode } = await world.call(bound, { method: 'GET', url: '/api/v1/audit' });
     expect(statusCode).toBe(403);

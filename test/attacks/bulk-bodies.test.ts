@@ -1,5 +1,5 @@
 // Bodies in lines that do harm: cut, endless, slow, too long, not text; at the server that decides and at one that forwards. Whatever comes, nothing
-// changes, somebody is told, and the server goes on.
+// changes, the caller is answered, and the server continues.
 import { afterEach, describe, expect, test } from 'vitest';
 import { NODE } from '../../src/baremetal/index.ts';
 import { idIn } from '../api/every-route.ts';
@@ -130,7 +130,7 @@ describe.each(WAYS)('at %s', (way) => {
     const admin = await at.holder.token('admin');
     const revoking = { method: 'DELETE', url: `/api/v1/tokens/${idIn(at.operator)}` } as const;
     expect((await at.holder.call(admin, revoking)).statusCode).toBe(200);
-    // Nor is it told which sites there are.
+    // Nor does the answer name sites.
     body.send('{"name":"x","site":"nowhere"}\n');
     body.end();
     expect(await body.answered()).toMatchObject({ status: 401, body: { code: 'token-revoked' } });
@@ -176,7 +176,7 @@ describe('at the server that decides', () => {
 });
 
 describe('a slow sender', () => {
-  test('of-lines-is-told-after-ten-silent-seconds', { timeout: 30_000 }, async () => {
+  test('of-lines-is-refused-after-ten-silent-seconds', { timeout: 30_000 }, async () => {
     const at = await target('the holder');
     const body = await begin(at);
     body.send(linesOf(10));

@@ -1,4 +1,4 @@
-// Requests that look at a Kubernetes cluster: one that does not answer, or that is asked too much, holds up no other caller, and each caller that waited for it is authorised
+// Requests that look at a Kubernetes cluster: one that does not answer, or has too many requests, holds up no other caller, and each caller that waited for it is authorised
 // once it has answered.
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -87,7 +87,7 @@ const NODE = {
 const codeOf = ({ body }: { readonly body: string }): unknown => (JSON.parse(body) as { readonly code?: string }).code;
 
 describe('a cluster that does not answer', () => {
-  test('is asked few things at once for one token, which is refused beyond what may wait; others get through', async () => {
+  test('gets few requests at once for one token, whose further ones are refused beyond what may wait; others get through', async () => {
     const { world, cluster } = await started();
     const [viewer, other, admin] = [
       await world.token('viewer'),
@@ -138,7 +138,7 @@ describe('a cluster that does not answer', () => {
     expect(world.journal.fleet.get(WORKER, idOf(WORKER, 'slow.n'))).toBeUndefined();
   });
 
-  test('a repeated adoption with its key is answered as the first, and the cluster is not asked again', async () => {
+  test('a repeated adoption with its key is answered as the first, and the cluster gets no second request', async () => {
     const { world, cluster } = await started();
     const operator = await world.token('operator');
     const request = { ...ADOPT, headers: { 'idempotency-key': 'k' } };

@@ -49,7 +49,7 @@ test('a watcher is cut off when its token expires, not at the next sign of life'
   expect(world.clock.nowMs()).toBeGreaterThanOrEqual(expiresAtMs);
 });
 
-test('watchers with other tokens go on', async () => {
+test('watchers with other tokens continue', async () => {
   const [spy, other] = [await world.token('viewer'), await world.token('viewer')];
   const [reader, going] = [await openWatch(spy), await openWatch(other)];
   await revoke(spy);
@@ -119,11 +119,11 @@ test('never: an answer to a task is recorded for an agent whose token is revoked
   expect((await answering).json()).toEqual({ results: [{ task: 't', result: 'not-taken' }] });
 });
 
-test('a watcher whose token is revoked in what the journal loads anew is cut off, and others are told that it diverged', async () => {
+test('a watcher whose token is revoked in what the journal loads anew is cut off, and others are notified that it diverged', async () => {
   const [spy, other] = [await world.token('viewer'), await world.token('viewer')];
   await world.commit(hostChange('known-host'));
   const [reader, going] = [await openWatch(spy), await openWatch(other)];
-  // Behind the back of this server, as with a standby that was promoted: no commit tells of it.
+  // Behind the back of this server, as with a standby that was promoted: no commit says it.
   const edit = (key: string, more: object): void =>
     world.disk.change(({ resources }) => {
       const resource = resources.get(key)!;

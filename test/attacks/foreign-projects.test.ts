@@ -243,7 +243,7 @@ describe('never: a caller of one project sees another, or hosts', () => {
     expect([statusCode, tracesIn(body)]).toEqual([200, []]);
   });
 
-  test('by what it is refused: what others have is as unknown as what nobody has', async () => {
+  test('by what it is refused: what others have is as unknown as what does not exist', async () => {
     const post = async (url: string, payload: object): Promise<Record<string, unknown>> =>
       (await prepared.world.call(secrets.get('operator'), { method: 'POST', url, payload })).json();
     const build = (more: object) =>
@@ -288,7 +288,7 @@ describe('never: a caller of one project sees another, or hosts', () => {
         addresses: [{ ip: '10.8.0.77', subnet: 'common-v4', chosenBy: 'user' }],
       }),
     );
-    // On a network that both use, that an address is taken can be told; by what, and by whom, cannot.
+    // On a network that both use, the answer may say that an address is taken, and not by what or by whom.
     for (const refusal of [
       await post('/api/v1/ports', { network: 'common', addresses: [{ ip: '10.8.0.77' }] }),
       await post('/api/v1/ports', { network: 'common', mac: 'fa:16:3e:00:01:78' }),

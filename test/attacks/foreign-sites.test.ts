@@ -193,6 +193,6 @@ test('what-a-caller-calls-its-own-is-shown-as-it-is, also when others have the s
 const around = (text: string, trace: string): string =>
   text.slice(Math.max(0, text.indexOf(trace) - 80), text.indexOf(trace) + 40);
 
-test('every-route-of-the-table-is-asked', () => {
+test('every-route-of-the-table-is-called', () => {
   expect(prepared.world.server.routes.map(keyOf).length).toBeGreaterThan(100);
 });

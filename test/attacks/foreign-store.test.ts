@@ -27,7 +27,7 @@ async function fleetWith(site: string, signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'):
 const started = (data: string, ...more: readonly string[]): Promise<Ended> =>
   run(['serve', '--data', data, '--listen', '127.0.0.1:0', ...more]);
 
-describe('never: a server goes on with the database of another fleet', () => {
+describe('never: a server continues with the database of another fleet', () => {
   test('in the place of its own: both journals are named, and it is accepted by its revision only', async () => {
     const [mine, theirs] = await Promise.all([fleetWith('mine'), fleetWith('theirs')]);
     const own = readFileSync(database(mine));
@@ -75,7 +75,7 @@ describe('never: a server goes on with the database of another fleet', () => {
   });
 });
 
-test('a second server on the same folder is refused, and the first goes on', async () => {
+test('a second server on the same folder is refused, and the first continues', async () => {
   const data = join(newFolder(), 'data');
   const server = await startServer(data);
   const [second, restore] = await Promise.all([started(data), run(['restore', 'none', '--data', data])]);
@@ -114,7 +114,7 @@ describe.skipIf(process.getuid?.() !== 0)('a full disk (only root can mount one)
     await server.stop();
   });
 
-  test('under a live server: reads go on, writes fail and are said to have, and what was acknowledged is there', async () => {
+  test('under a live server: reads continue, writes fail and are said to have, and what was acknowledged is there', async () => {
     const disk = smallDisk();
     const server = await startServer(disk.data);
     const authorization = `Bearer ${readFileSync(join(disk.data, 'admin-token'), 'utf8').trim()}`;

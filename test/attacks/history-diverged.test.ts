@@ -1,5 +1,5 @@
-// A standby that lagged is really promoted: the server that had seen more commits says so loudly, with the range that was lost, and
-// goes on with what is there.
+// A standby that lagged is really promoted: the server that had seen more commits reports it, with the range that was lost, and
+// continues with what is there.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,7 @@ const headOf = async (url: string): Promise<number> => {
 };
 
 postgresSuite('history that diverged', (postgres) => {
-  test('a lagging standby is promoted: log, alarm with the lost range, metric, and all other work goes on', async () => {
+  test('a lagging standby is promoted: log, alarm with the lost range, metric, and all other work continues', async () => {
     const { primary, standby } = await primaryAndStandby(postgres.binDir);
     const data = join(newFolder(), 'data');
     const { username, password } = new URL(primary.url);
@@ -42,7 +42,7 @@ postgresSuite('history that diverged', (postgres) => {
       lostFrom: common + 1,
       lostTo: seen,
     });
-    // A write that asks again until the lease is held on the new primary.
+    // A write that is repeated until the lease is held on the new primary.
     expect(await server.muster('sites', 'create', 'later', '--request-timeout', '30s')).toMatchObject({ code: 0 });
     const sites = await server.json<{ name: string }[]>('sites', 'list');
     expect(sites.map(({ name }) => name).toSorted()).toEqual(['central', 'kept', 'later']);

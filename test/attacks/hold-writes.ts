@@ -1,4 +1,4 @@
-// A store that is slow for as long as a test wants: what is decided meanwhile is decided behind what waits for it.
+// A store that is slow for as long as a test says: what is decided meanwhile is decided behind what waits for it.
 import type { ApiTestServer } from '../api/api-test-server.ts';
 
 /** Nothing becomes durable until it is released; `submitted` resolves when the next request is past the door. */

@@ -64,7 +64,7 @@ describe('an answer that is not of a Muster server', () => {
   });
 });
 
-test('an answer that is cut off is asked for again, and then named', async () => {
+test('an answer that is cut off is requested again, and then named', async () => {
   const cut: Answer = (response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"items":[', () => response.destroy());
@@ -137,7 +137,7 @@ test.each([
 });
 
 test.each(['0', '-5', ''])(
-  'a server that says "not now, try again in %s s" is not asked hundreds of times',
+  'a server that says "not now, try again in %s s" does not get hundreds of requests',
   async (wait) => {
     const busy: Answer = (response) => void response.writeHead(503, { 'retry-after': wait }).end();
     const ended = await ask(busy, 'hosts', 'list', '--request-timeout', '1s');

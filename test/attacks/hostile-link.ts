@@ -20,7 +20,7 @@ export interface Recorder {
 
 export type HostileHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Somebody who is no server of ours and writes down what it is sent. */
+/** A program that is no server of the control plane, and records what it is sent. */
 export async function startForeignServer(
   handle: HostileHandler,
   tls?: { readonly key: string; readonly cert: string },

@@ -56,7 +56,7 @@ test('a kept connection opens nothing once its credential was replaced, and the 
   const second = await plane.join('rejoins');
   const after = await plane.heartbeat(first.credential, first.pair, { agent });
   expect([after.status, after.socket === before.socket]).toEqual([401, true]);
-  // The certificate is of the same host, so it still fits; the credential is what tells.
+  // The certificate is of the same host, so it still fits; only the credential differs.
   expect(await plane.heartbeat(second.credential, first.pair, { agent })).toMatchObject({ status: 200 });
 });
 

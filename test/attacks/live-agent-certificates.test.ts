@@ -1,4 +1,4 @@
-// Certificates of agents that run: a rotation of the authority goes on under them, kill -9 at any moment leaves a pair that fits, and no
+// Certificates of agents that run: a rotation of the authority runs beside them, kill -9 at any moment leaves a pair that fits, and no
 // private key is anywhere but in its own file.
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';

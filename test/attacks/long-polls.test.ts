@@ -24,7 +24,7 @@ beforeEach(async () => {
   world = await startApiTestServer({ limits: LIMITS });
   await populate(world);
   url = await world.server.listen({ host: '127.0.0.1', port: 0 });
-  // Without anybody who can administer it a server is not ready.
+  // Without a token of an administrator a server is not ready.
   await world.token('admin');
 });
 
@@ -59,7 +59,7 @@ function open(secret: string, path: string, agent = new Agent()): Promise<Opened
   });
 }
 
-/** Asks and asks, and takes no notice of what comes; answers the status of what was answered so far. */
+/** Opens many requests, each on a connection of its own; answers the status of those that were answered so far. */
 function flood(secret: string, path: string): number[] {
   const statuses: number[] = [];
   for (let nth = 0; nth < FLOOD; nth += 1) {
@@ -74,7 +74,7 @@ function flood(secret: string, path: string): number[] {
   return statuses;
 }
 
-/** A stream that nobody reads unless the caller does. */
+/** A stream that is read only by the caller. */
 function openStream(secret: string): Promise<IncomingMessage> {
   const agent = new Agent();
   flooding.push(agent);
@@ -86,7 +86,7 @@ function openStream(secret: string): Promise<IncomingMessage> {
   });
 }
 
-/** What all other callers have to go on getting. */
+/** What all other callers must still get. */
 async function expectService(other: string): Promise<void> {
   expect((await fetch(`${url}/livez`)).status).toBe(200);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);

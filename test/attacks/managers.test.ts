@@ -1,5 +1,5 @@
 // A manager, or whoever has its token, that lies: forged epochs, names in other forms, what is not its own, answers and calls that are as large or as
-// odd as they can be. Over real sockets. Whatever it sends, it is told why not, the server goes on, and nothing changes.
+// odd as they can be. Over real sockets. Whatever it sends, its refusal says why, the server continues, and nothing changes.
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MANAGER, NODE } from '../../src/baremetal/index.ts';
@@ -134,7 +134,7 @@ describe('what is not its own', () => {
     expect(plane.node('n1')).toMatchObject({ state: 'reserved', instance: 'i1' });
   });
 
-  test('what a build of the control plane asks for, only managers ask for', async () => {
+  test('what a build of the control plane needs, only managers request', async () => {
     await expectRefused(() => plane.reserve({ instance_uuid: 'i2', build: 'op-1.i2' }), 422, 'build-of-manager');
     await expectRefused(
       () => send('POST', '/reservations', { instance_uuid: 'i2', manager: 'm1', build: 'op-1.i2' }),
@@ -246,7 +246,7 @@ test('nodes of other projects are never seen: not in lists, by id, by watch, by 
   expect(JSON.stringify(history.body)).not.toContain('"doc"');
   const watched = watch('/api/v1/watch?kind=node&after=0', secret);
   await plane.addNodes({ theirs: { owner: 'other', memoryMiB: 1 }, ours: { owner: 'acme', memoryMiB: 1 } });
-  // It was ours, and is theirs from now on: that it went is all that is told.
+  // It was of the project of the caller, and is of another from now on: the answer says only that it went.
   await plane.addNodes({ ours: { owner: 'other', memoryMiB: 77_777 } });
   await plane.addNodes({ leased: { owner: 'acme', lessee: 'other', memoryMiB: 2 } });
   const text = await watched.until((seen) => seen.includes('"memoryMiB":2'));

@@ -1,4 +1,4 @@
-// Names are ids of the whole fleet. A caller that is bound to one site requests names to learn what is in the others: it is told that a
+// Names are ids of the whole fleet. A caller that is bound to one site requests names to learn what is in the others: the answer says that a
 // name cannot be had, and nothing else; it is stopped after a few; and it is on record.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Route } from '../../src/access/index.ts';
@@ -81,7 +81,7 @@ describe('a name that is taken in another site', () => {
     expect(unprotected).toEqual([]);
   });
 
-  test.each(Object.keys(BODIES))('%s tells nothing but that it cannot be had', async (route) => {
+  test.each(Object.keys(BODIES))('%s answers only that the name cannot be had', async (route) => {
     const name = takenName(route);
     const refused = await ask(route, name);
     const { requestId: _, ...body } = refused.json<Record<string, unknown>>();
@@ -100,7 +100,7 @@ describe('a name that is taken in another site', () => {
     expect((await ask(route, name)).json()).toMatchObject(body);
   });
 
-  test.each(Object.keys(BODIES))('%s is told to whoever sees that site', async (route) => {
+  test.each(Object.keys(BODIES))('%s is shown to callers that see that site', async (route) => {
     const name = takenName(route);
     const { code } = (await ask(route, name, admin)).json<{ code?: string }>();
     // Of many nodes each is as its line says afterwards.
@@ -140,7 +140,7 @@ describe('a name that is taken in another site', () => {
 });
 
 describe('a caller who tries out names', () => {
-  test('is stopped after ten, from asking for free ones too, and only for a time', async () => {
+  test('is stopped after ten, for free names too, and only for a time', async () => {
     for (let count = 0; count < 10; count += 1) {
       expect((await ask('POST /api/v1/scale-out', 'central-0')).json()).toMatchObject({ code: 'name-unavailable' });
     }
@@ -149,7 +149,7 @@ describe('a caller who tries out names', () => {
       expect(stopped.json()).toMatchObject({ status: 429, code: 'too-many-name-probes' });
       expect(Number(stopped.headers['retry-after'])).toBeGreaterThan(500);
     }
-    // Others go on, and so does everything that makes nothing.
+    // Other callers continue, and so does everything that makes nothing.
     const other = await world.token('operator', { site: 'north' });
     expect((await ask('POST /api/v1/scale-out', 'free-name', other)).statusCode).toBe(202);
     expect((await world.call(north, { method: 'GET', url: '/api/v1/hosts' })).statusCode).toBe(200);
@@ -157,7 +157,7 @@ describe('a caller who tries out names', () => {
     expect((await ask('POST /api/v1/scale-out', 'another-free-name')).statusCode).toBe(202);
   });
 
-  test('is on record, with the name that was asked for', async () => {
+  test('is on record, with the name that was requested', async () => {
     await ask('POST /api/v1/hosts', 'central-0');
     const line = world
       .logged()

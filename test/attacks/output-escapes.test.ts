@@ -129,7 +129,7 @@ test('a name is in the log and in the greeting of a server, escaped, and each li
   expect(stopped.out).toContain(String.raw`\u009b2J`);
 });
 
-test('a program that cannot start repeats what it was told without harm', async () => {
+test('a program that cannot start escapes the arguments that it repeats', async () => {
   for (const command of [
     ['serve', '--listen', EVIL, '--data', newFolder()],
     ['agent', '--simulate', '--server', EVIL, '--state', newFolder()],

@@ -55,7 +55,7 @@ test('a sound file: the check says so later, and commits are made while it runs'
     found.resolve(findings);
   });
   start();
-  // Not in this turn of the event loop: whoever started it goes on.
+  // Not in this turn of the event loop: the caller continues first.
   expect(isOver).toBe(false);
   let [commits, turns] = [0, 0];
   const isRunning = (): boolean => !isOver;

@@ -97,7 +97,7 @@ async function openVaults(): Promise<void> {
   }
 }
 
-/** What somebody who can write to the store would do: the sealed secret of a vault in another one. */
+/** What an attacker with write access to the store would do: the sealed secret of a vault in another one. */
 function moved({ journal, clock }: ApiTestServer, from: string, to: string): Change[] {
   const vault = journal.fleet.get(VAULT, idOf(VAULT, from));
   if (vault === undefined) throw new Error(`there is no vault ${from}`);
@@ -118,7 +118,7 @@ describe('a secret', () => {
     }
     await openVaults();
     const operations = await get('/api/v1/operations');
-    // The peer was asked, and it answered as planned.
+    // The peer got the request, and answered as planned.
     expect(operations.match(/"succeeded"/g)).toHaveLength(1);
     const items = await get('/api/v1/history?kind=item&limit=500');
     for (const said of ['401 for root:[secret]', 'Basic ', 'root:[secret]@peer/']) expect(items).toContain(said);
@@ -168,7 +168,7 @@ describe('a secret', () => {
     await expectNowhere(secret);
   });
 
-  test('that-somebody-logs-is-not-in-the-log, whatever it is logged in', async () => {
+  test('that-is-logged-is-masked-in-the-log, whatever it is logged in', async () => {
     const secret = planted('logged');
     expect((await post({ name: 'one', user: 'root', secret })).statusCode).toBe(201);
     const { log } = world.runtime.environment;

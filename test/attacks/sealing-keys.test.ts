@@ -108,7 +108,7 @@ describe('a change of the key', () => {
     await restart();
     const submit = world.journal.submit.bind(world.journal);
     const { fleet } = world.journal;
-    // Somebody commits a vault between the sealing and the decision.
+    // Another commit changes the vault between the sealing and the decision.
     world.journal.submit = async (request) => {
       world.journal.submit = submit;
       const vault = fleet.get(VAULT, idOf(VAULT, 'two'));

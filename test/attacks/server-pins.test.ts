@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 const prints = ({ cert }: SelfSigned) => fingerprintsOf(new X509Certificate(cert));
 
-/** Somebody with a certificate, who writes down whatever is asked of it. */
+/** A server with a certificate, which records every request. */
 async function listener({ cert, key }: SelfSigned): Promise<{ url: string; received: string[] }> {
   const received: string[] = [];
   const server = createServer({ cert, key }, (request, response) => {

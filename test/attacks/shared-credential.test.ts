@@ -1,4 +1,4 @@
-// Two machines with the credential of one host, as after a disk was cloned: each goes on and neither is refused, but it is noticed. The alarm
+// Two machines with the credential of one host, as after a disk was cloned: each continues and neither is refused, but it is detected. The alarm
 // is tested beside its controller.
 import { afterEach, expect, test, vi } from 'vitest';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
@@ -48,7 +48,7 @@ test('an agent of a cloned disk is noticed, one that is started anew is not', as
   expect(shared()).toEqual([]);
   const cloned = clone.start(copyOf(first.rack.disk));
   await vi.waitFor(() => expect(shared()).toEqual(['c1']), WAIT);
-  // Nobody is refused: which of them is the host is for a person to say.
+  // Neither is refused: which of them is the host is for an operator to decide.
   expect([first.rack.agent?.status().refusal, cloned.status().refusal]).toEqual([undefined, undefined]);
 });
 

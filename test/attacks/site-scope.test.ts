@@ -1,4 +1,4 @@
-// A caller that is bound to one site reads the data plane of its own host: nothing in the answer tells of hosts of other sites.
+// A caller that is bound to one site reads the data plane of its own host: nothing in the answer shows hosts of other sites.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SERVICE } from '../../src/election/index.ts';
 import { idOf, put } from '../../src/fleet/index.ts';
@@ -46,7 +46,7 @@ const read = async (secret: string, query = ''): Promise<string> => {
 /** An address is also matched as hexadecimal digits. */
 const traces = ({ name, tunnel, mac, ip, port }: typeof FAR): string[] => [name, tunnel, mac, ip, port, '0xa00004d'];
 
-test('what-tells-of-hosts-of-other-sites-is-not-in-the-answer', async () => {
+test('what-shows-hosts-of-other-sites-is-not-in-the-answer', async () => {
   const free = await read(await world.token('viewer'));
   expect(traces(FAR).filter((text) => free.includes(text))).toEqual(
     expect.arrayContaining([FAR.name, FAR.tunnel, FAR.mac, FAR.port]),
@@ -59,7 +59,7 @@ test('what-tells-of-hosts-of-other-sites-is-not-in-the-answer', async () => {
   });
 });
 
-test('counts-and-filters-do-not-tell-of-them-either', async () => {
+test('counts-and-filters-do-not-show-them-either', async () => {
   const bound = await world.token('viewer', { site: 'central' });
   for (const query of [`&owner=${FAR.port}`, `&owner=peer/${FAR.name}`, `&text=${FAR.tunnel}`, `&text=${FAR.mac}`])
     expect(JSON.parse(await read(bound, query))).toMatchObject({ count: 0, flows: [] });

@@ -82,7 +82,7 @@ interface Pipelined {
   readonly count: number;
 }
 
-/** Asks for the same thing many times in one packet, so that it arrives in one turn; answers how often it was answered with 200. */
+/** Sends the same request many times in one packet, so that all arrive in one turn; answers how many were answered with 200. */
 function sendPipelined(url: string, { secret, path, count }: Pipelined): Promise<number> {
   const head = (connection: string): string =>
     `GET ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\nauthorization: Bearer ${secret}\r\n\r\n`;
@@ -137,7 +137,7 @@ test('thirty parallel reads of a long history do not cost the lease', { timeout:
   await leasing;
 });
 
-test('a page of history ends when it is full of bytes, and goes on where it ended', { timeout: 60_000 }, async () => {
+test('a page of history ends at its limit of bytes, and the next one begins there', { timeout: 60_000 }, async () => {
   const { world, url } = await started();
   const viewer = await world.token('viewer');
   await fillHistory(world.journal.store, 60);
@@ -297,7 +297,7 @@ test('an end of many hosts is prepared before it is decided, and its repetition 
   expect([again.statusCode, again.json(), submitted.length]).toEqual([202, first.json(), prepared + 1]);
 });
 
-test('previews and tenants are planned one at a time: what others ask for is decided between them', async () => {
+test('previews and tenants are planned one at a time: requests of others are decided between them', async () => {
   const { world } = await started();
   await world.commit(...['a', 'b'].map((name) => hostChange(name)));
   const [viewer, other, admin] = [await world.token('viewer'), await world.token('viewer'), await world.token('admin')];
@@ -316,12 +316,12 @@ test('previews and tenants are planned one at a time: what others ask for is dec
   const crowd = Array.from({ length: 40 }, (_, nth) => timeRequest('crowd', viewer, nth % 2 === 0 ? preview : tenants));
   const site = { method: 'POST', url: '/api/v1/sites', payload: { name: 'north' } } as const;
   const all = await Promise.all([...crowd, timeRequest('other', other, preview), timeRequest('write', admin, site)]);
-  // One runs and 32 wait; those beyond are told so at once.
+  // One runs and 32 wait; those beyond are refused at once.
   expect(all.filter((status) => status === 429).length).toBeGreaterThan(0);
   expect(done.filter((one) => one.includes('refused')).every((one) => one === 'crowd refused too-many-plans')).toBe(
     true,
   );
-  // Whoever asks for one thing does not wait for all of another caller's, and a write for none of them.
+  // A caller with one request does not wait for all of another caller's, and a write waits for none of them.
   expect(done.indexOf('write')).toBeLessThan(done.lastIndexOf('crowd') - 10);
   expect(done.indexOf('other')).toBeLessThan(done.lastIndexOf('crowd') - 10);
 });
@@ -341,7 +341,7 @@ describe('what looks through the fleet', () => {
     ['the topology', 'viewer', '/restconf/data/network-topology:network-topology'],
     ['one topology', 'viewer', '/restconf/data/network-topology:network-topology/topology=ovsdb:1'],
     ['the inventory', 'viewer', '/restconf/data/opendaylight-inventory:nodes'],
-  ])('%s: whoever asks for little is answered first (%s %s)', async (_, who, url) => {
+  ])('%s: a caller with few requests is answered first (%s %s)', async (_, who, url) => {
     const { world } = await started();
     await world.commit(...['a', 'b'].map((name) => hostChange(name)));
     const crowd = who === 'site' ? await world.token('viewer', { site: 'central' }) : await world.token('viewer');

@@ -1,4 +1,4 @@
-// Vaults: documents of a test only, each with the credentials of a peer. The peer repeats what it is told, as servers and libraries do in errors.
+// Vaults: documents of a test only, each with the credentials of a peer. The peer repeats what it is sent, as servers and libraries do in errors.
 import { Type, type Static } from 'typebox';
 import {
   defineRepresentation,

@@ -65,7 +65,7 @@ export function describeManagers(storeOf: StoreOf): void {
   };
 
   test(
-    'kill -9 of a manager in the middle of deploys: the others go on with them, on the same nodes, and nothing is deployed twice',
+    'kill -9 of a manager in the middle of deploys: the others continue with them, on the same nodes, and nothing is deployed twice',
     async () => {
       const plane = await open({ managers: ['m1', 'm2', 'm3'], deployMs: 8000 });
       await plane.build(24);

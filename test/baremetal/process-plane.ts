@@ -1,5 +1,5 @@
 // A control plane of real processes: servers, some with a manager inside, and managers as programs of their own. All of them can be killed and halted.
-// What is asked of it goes over HTTP; what was done to machines is read from the simulated inventory's notes of calls.
+// Requests go to it over HTTP; what was done to machines is read from the simulated inventory's notes of calls.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -72,7 +72,7 @@ export class ProcessPlane {
   readonly #managers = new Map<string, Started>();
   readonly #tokens = new Map<string, string>();
   readonly #urls: string[] = [];
-  /** The server that is asked. */
+  /** The server that gets the requests. */
   #at = 0;
 
   static async start(options: ProcessPlaneOptions): Promise<ProcessPlane> {
@@ -106,7 +106,7 @@ export class ProcessPlane {
     return this.#servers[nth]!.running;
   }
 
-  /** Which server is asked from now on. */
+  /** Which server gets the requests from now on. */
   askServer(nth: number): void {
     this.#at = nth;
   }

@@ -9,7 +9,7 @@ describe('on SQLite', () => {
   test(
     'a clean stop of a manager releases its name at once: another process has it while the lease would still last, and its nodes',
     async () => {
-      // Longer than anybody waits here.
+      // Longer than any test waits here.
       const plane = await start({ managers: ['m1', 'm2'], leases: { leaseMs: 600_000, renewMs: 1000 }, deployMs: 500 });
       await plane.build(6);
       await plane.untilActive(6);
@@ -30,7 +30,7 @@ describe('on SQLite', () => {
   );
 
   test(
-    'kill -9 of the only server, which has a manager inside: both come back, and its builds go on',
+    'kill -9 of the only server, which has a manager inside: both come back, and its builds continue',
     async () => {
       const plane = await start({ embedded: ['m1'], managers: ['m2'], deployMs: 6000 });
       await plane.build(12);

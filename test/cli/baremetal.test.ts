@@ -102,7 +102,7 @@ describe('an Ironic', () => {
 });
 
 describe('an import that is interrupted', () => {
-  /** A server that answers as it is told, and remembers what it got. */
+  /** A server that gives the answers of the test, and keeps the requests. */
   async function scripted(answers: readonly ([number, object] | 'cut')[]) {
     const bodies: string[] = [];
     const serve = async (request: IncomingMessage, reply: ServerResponse): Promise<void> => {

@@ -1,4 +1,4 @@
-// The certificate of a running server is replaced on SIGHUP: connections that are open go on, new ones see the new
+// The certificate of a running server is replaced on SIGHUP: connections that are open stay, new ones see the new
 // certificate, and one that cannot be used never takes the place of the old one.
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
@@ -64,7 +64,7 @@ async function metric(port: number, token: string, name: string): Promise<number
 }
 
 describe('SIGHUP', () => {
-  test('new connections see the new certificate; a kept connection and a stream go on over theirs', async () => {
+  test('new connections see the new certificate; a kept connection and a stream stay on theirs', async () => {
     const { server, folder, token, port } = await startWithTls();
     const agent = new Agent({ keepAlive: true, maxSockets: 1 });
     onTestFinished(() => agent.destroy());

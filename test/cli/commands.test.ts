@@ -210,7 +210,7 @@ describe('the rest', () => {
     expect((await json<Host>('hosts', 'show', 'f1')).changedAtMs).toBeGreaterThan(Date.now() - 600_000);
   });
 
-  test('verbose tells of requests on standard error, with their ids', async () => {
+  test('verbose writes requests to standard error, with their ids', async () => {
     const { out, err } = await muster('hosts', 'show', 'nobody', '--verbose');
     expect(out).toBe('');
     expect(err).toMatch(/GET \/api\/v1\/hosts\/nobody: 404 in \d+ ms, request (rq-\S+)\n[^]*Request id: \1\n/);

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 
 describe('muster dataplane show', () => {
-  test('tells-table-by-table-what-should-be-there-and-why', async () => {
+  test('shows-table-by-table-what-should-be-there-and-why', async () => {
     const { code, out, err } = await muster('dataplane', 'show', designated);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(
@@ -85,7 +85,7 @@ describe('muster dataplane show', () => {
     expect(some.err).toMatch(/^These are the first 2 of \d+ flows; --limit shows more\.\n$/);
   });
 
-  test('says-what-is-wrong-with-what-was-asked', async () => {
+  test('says-what-is-wrong-with-the-request', async () => {
     expect(await muster('dataplane', 'show', 'nobody')).toMatchObject({ code: 1, out: '' });
     const { code, err } = await muster('dataplane', 'show', designated, '--table', 'nowhere');
     expect(code).toBe(1);

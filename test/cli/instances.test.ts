@@ -230,7 +230,7 @@ describe('instances', () => {
     );
   });
 
-  test('an operator of one site asks there, and can follow it', async () => {
+  test('an operator of one site requests instances there, and can follow it', async () => {
     const file = join(server.data, 'north');
     writeFileSync(file, (await muster('token', 'create', 'north', '--role', 'operator', '--site', 'north')).out);
     const args = ['--flavor', 'tiny', '--network', 'office', '--token-file', file];

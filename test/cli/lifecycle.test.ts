@@ -43,7 +43,7 @@ describe('starting and stopping', () => {
     await second.stop();
   });
 
-  test('--wait outlives kill -9 of the server: it asks the next one that answers there', async () => {
+  test('--wait outlives kill -9 of the server: it continues with the next one that answers there', async () => {
     const data = newFolder();
     const first = await startServer(data);
     const waiting = first.startCommand('hosts', 'join', 'c1', '--deadline', '8s', '--wait');
@@ -58,7 +58,7 @@ describe('starting and stopping', () => {
     await second.stop();
   });
 
-  test('kill -9, and the next start goes on at once', async () => {
+  test('kill -9, and the next start continues at once', async () => {
     const data = newFolder();
     const first = await startServer(data);
     const { operation } = await first.json<{ operation: string }>('hosts', 'join', 'c1');
@@ -191,7 +191,7 @@ describe('the demonstration', () => {
     expect((await npm.ended).err).toContain('Stopping');
   });
 
-  test('an empty fleet whose hosts get simulated agents when that is asked for', async () => {
+  test('an empty fleet whose hosts get simulated agents when that is set', async () => {
     const data = newFolder();
     const demo = start(['demo', '--demo', 'none', '--simulated-agents', '--data', data, '--listen', '127.0.0.1:0']);
     await demo.said(/Ctrl-C stops it/);

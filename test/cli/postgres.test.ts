@@ -22,7 +22,7 @@ postgresSuite('several servers on PostgreSQL', (postgres) => {
     expect((await at(second, 'token', 'list', '--role', 'admin')).out.trim().split('\n')).toHaveLength(2);
 
     await first.stop('SIGKILL');
-    // The command asks again until the lease has run out and the other server has taken it.
+    // The command repeats the request until the lease has run out and the other server has taken it.
     expect(await at(second, 'sites', 'create', 'south', '--request-timeout', '30s')).toMatchObject({ code: 0 });
     expect(second.err()).toContain('this server decides');
 

@@ -20,7 +20,7 @@ function strip(text: string): string {
         .replace(/^\d+ +AGO/, 'N AGO')
         .replaceAll(/:(\d+)$/g, ':N')
         .replaceAll(/manager m[23]|→ m[23]/g, 'OTHER')
-        // Of two that would have the same node, the one that asks first gets it.
+        // Of two that would have the same node, the first request gets it.
         .replace(/^(db-[2-6] +active +node) .*/, '$1')
         .replaceAll(/\b10\.21\.0\.\d+/g, '10.21.0.N')
         .replaceAll(/ +/g, ' '),
@@ -84,7 +84,7 @@ test.each(TOUR)(
   60_000,
 );
 
-test('killed and started again on its folder, everybody has what they had, and the manager that was paused is back', async () => {
+test('killed and started again on its folder, instances and nodes are as they were, and the manager that was paused is back', async () => {
   demo.child.kill('SIGKILL');
   await demo.ended;
   await startDemo();

@@ -49,7 +49,7 @@ describe('what the server refuses is 1, in its own sentences', () => {
     expect(ended.err).toContain(sentence);
   });
 
-  test('several problems are told one a line', async () => {
+  test('several problems are printed one a line', async () => {
     const { err } = await server.muster('hosts', 'join', '-f', file('two.yaml', '[{name: c1, zonee: a}, {zone: b}]'));
     expect(err).toMatch(/^This is not accepted:\n( {2}\/hosts\/\d\/\w+ .*\n){2,}$/);
   });

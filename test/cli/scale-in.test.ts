@@ -54,7 +54,7 @@ describe('muster scale-in', () => {
     expect(await stateOf('compute-1')).toBe('active');
   });
 
-  test('start with --wait tells of every host until all are empty; again it is unchanged', async () => {
+  test('start with --wait reports on every host until all are empty; again it is unchanged', async () => {
     const { code, out, err } = await muster('scale-in', 'start', ...NAMES, '--wait', '--reason', 'rack 4');
     expect({ code, out }).toMatchObject({
       code: 0,
@@ -100,7 +100,7 @@ describe('muster scale-in', () => {
     expect(await stateOf('compute-1')).toBe('drained');
   });
 
-  test('Ctrl-C leaves it going on and says how to follow it', async () => {
+  test('Ctrl-C leaves the operation running and says how to follow it', async () => {
     // No host is left for what lives on these two: they wait.
     const started = server.startCommand('scale-in', 'start', 'north-1', 'north-2', '--wait');
     await started.said(/north-\d draining, .*: \S/);

@@ -119,7 +119,7 @@ describe('services', () => {
     expect((await muster('services', 'rebalance')).out).toBe('It is even already.\n');
   });
 
-  test('are-told-what-to-do-when-their-host-leaves-or-falls-silent', async () => {
+  test('show-what-to-do-when-their-host-leaves-or-falls-silent', async () => {
     const edited = await muster('services', 'edit', 'nat:branch', '--exclusion', 'hard', '--on-control-loss', 'hold');
     expect(edited).toMatchObject(done);
     expect(edited.out).toMatch(/Exclusion +hard\nOn control loss +hold\n/);

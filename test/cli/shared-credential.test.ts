@@ -1,5 +1,5 @@
-// One credential on two machines, as after a disk was cloned: two agent processes at one server. Both go on and neither is refused, they do not drive each
-// other's long polls into a busy loop, and an operator is told. Joining the host again ends it.
+// One credential on two machines, as after a disk was cloned: two agent processes at one server. Both continue and neither is refused, they do not drive each
+// other's long polls into a busy loop, and an alarm is raised. Joining the host again ends it.
 import { chmodSync, cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';

@@ -13,7 +13,7 @@ interface Host {
 
 // Each of these takes seconds, in which it only waits.
 describe.concurrent('waiting for an operation', () => {
-  test('plain lines tell of waits with their reasons, and the end is the result', async () => {
+  test('plain lines show waits with their reasons, and the end is the result', async () => {
     const { code, out, err } = await server.muster('hosts', 'join', 'w1', 'w2', '--wait');
     expect(code).toBe(0);
     expect(out).toMatch(/^op-\w+ succeeded: join 2 hosts, 2\/2 done\.\n$/);
@@ -101,7 +101,7 @@ describe.concurrent('waiting for an operation', () => {
 });
 
 describe('watching', () => {
-  test('Ctrl-C ends it with 130, after what was told', async () => {
+  test('Ctrl-C ends it with 130, after what was printed', async () => {
     const watch = server.startCommand('watch', '--kind', 'site');
     await new Promise((later) => setTimeout(later, 800));
     await server.muster('sites', 'create', 'seen');

@@ -1,4 +1,4 @@
-// The verdict: what clients were answered against what is there, asked of every server over the API and of every database by SQL.
+// The verdict: what clients were answered against what is there, read from every server over the API and from every database by SQL.
 import { readFileSync } from 'node:fs';
 import type { Database } from './database.ts';
 import { waitFor } from './wait-for.ts';
@@ -21,7 +21,7 @@ interface Found {
   readonly id: string;
 }
 
-/** One verdict for each place that was asked. */
+/** One verdict for each place that was read. */
 export async function check(load: ClientLoad, servers: Servers, database: Database): Promise<Record<string, Verdict>> {
   const verdicts: Record<string, Verdict> = {};
   for (const machine of MACHINES) {

@@ -15,7 +15,7 @@ export interface EtcdOptions {
 export interface EtcdStart {
   /** Who is a member, itself included, when it joins those that are there; all of a new cluster when nothing is said. */
   readonly joins?: readonly MachineName[];
-  /** It forgets the others and goes on alone with what it has. */
+  /** It forgets the other members and continues alone with what it has. */
   readonly forceNewCluster?: boolean;
 }
 

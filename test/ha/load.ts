@@ -87,7 +87,7 @@ export class ClientLoad {
     }
   }
 
-  /** Undefined when the load was stopped before anybody acknowledged it. */
+  /** Undefined when the load was stopped before a server acknowledged it. */
   async #untilAcknowledged(name: string, nth: number): Promise<ServerAnswer | undefined> {
     for (let attempt = 0; ; attempt += 1) {
       const answer = await this.#attempt(nth + attempt, {

@@ -184,7 +184,7 @@ function suite(): void {
       expect(await driver.carryOut({ ...call, action: 'clean' }, NEVER)).toMatchObject({ kind: 'stale' });
     });
 
-    test('a-claim-asks-for-the-traits, and-one-that-the-node-does-not-have-is-lost-without-a-trace', async () => {
+    test('a-claim-requests-the-traits, and-one-that-the-node-does-not-have-is-lost-without-a-trace', async () => {
       const { inventory, fence } = await bench(1, ['CUSTOM_FAST']);
       expect(await inventory.claim({ ...fence, traits: ['CUSTOM_SLOW'] }, NEVER)).toMatchObject({ kind: 'lost' });
       expect(await inventory.claim({ ...fence, traits: ['CUSTOM_FAST'] }, NEVER)).toEqual({ kind: 'applied' });

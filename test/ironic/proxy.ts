@@ -1,4 +1,4 @@
-// Stands between the driver and Ironic: counts what was asked for, cuts answers, and pretends to be an older version.
+// Stands between the driver and Ironic: counts requests, cuts answers, and pretends to be an older version.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

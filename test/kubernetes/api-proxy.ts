@@ -1,5 +1,5 @@
 // Stands between a client and the Kubernetes API, and can be away, slow, overloaded or lose answers. It speaks TLS by a certificate of its own and
-// asks the API as whoever its kubeconfig names: a client is authenticated here by nothing but the token that the proxy's kubeconfig has.
+// sends requests to the API as the user of its kubeconfig: a client is authenticated here by nothing but the token that the proxy's kubeconfig has.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestOptions, ServerResponse } from 'node:http';

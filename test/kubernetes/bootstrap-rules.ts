@@ -1,5 +1,5 @@
-// What `kubeadm init` leaves in a cluster so that nodes can join it by a bootstrap token: the cluster's address and authority for everybody to read, and
-// who may ask for a node's certificate. A cluster that kubeadm has made has this already.
+// What `kubeadm init` leaves in a cluster so that nodes can join it by a bootstrap token: the cluster's address and authority, which are public, and
+// who may request a node's certificate. A cluster that kubeadm has made has this already.
 import type { KubeClient } from './kube-client.ts';
 import { kubeconfigOf } from './kubeconfig.ts';
 

@@ -71,7 +71,7 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
       expect(own.filter((call) => call.startsWith('DELETE'))).toEqual([]);
     });
 
-    test('kubernetes-6: waits-for-a-budget, and names pod and budget where it is asked and where it is waited for', async (context) => {
+    test('kubernetes-6: waits-for-a-budget, and names pod and budget in the preview and while it waits', async (context) => {
       const cluster = await start(context);
       const { namespace, name } = cluster;
       const [a = ''] = cluster.nodes.names;

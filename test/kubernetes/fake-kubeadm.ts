@@ -1,4 +1,4 @@
-// What a worker's machine does when it is told `kubeadm join`, without containers: the real discovery and the real TLS bootstrap, then a fake kubelet as a
+// What a worker's machine does by `kubeadm join`, without containers: the real discovery and the real TLS bootstrap, then a fake kubelet as a
 // process of its own that outlives this one. `kubeadm reset` ends it, `kubeadm restart` starts it again. The folder KUBEADM_MACHINE is the machine's disk, where a test may put
 // files by these names: `fails`, `hangs` (as long as it is there), `pretends`.
 import { spawn } from 'node:child_process';

@@ -1,5 +1,5 @@
 // A fake kubelet as a process of its own: `fake-kubelet-process.ts KUBECONFIG NODE`. KUBELET_EXTRA_ARGS may give it a provider id, as Debian's unit would.
-// However it is ended, nobody is notified: its node stays in the cluster as it was.
+// However it is ended, the API is not notified: its node stays in the cluster as it was.
 import { readFileSync } from 'node:fs';
 import { FakeKubelet } from './fake-kubelet.ts';
 import { KubeClient } from './kube-client.ts';

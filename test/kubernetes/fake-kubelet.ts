@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type KubeClient, type KubeObject, KubeRefusal } from './kube-client.ts';
 
 /**
- * What containers do when they are told to end: end, ignore it until the grace is over and they are killed, or hang so that even that does not help
+ * What containers do when their pod is deleted: end, ignore it until the grace is over and they are killed, or hang so that even that does not help
  * (as with a mount that does not answer).
  */
 export type Ending = 'at-once' | 'whole-grace' | 'never';
@@ -57,7 +57,7 @@ export class FakeKubelet {
     this.#work = Promise.all([this.#keepLease(life.signal), this.#keepPods(life.signal)]);
   }
 
-  /** As when the machine dies: nobody is notified, the node and its pods stay in the API as they are. */
+  /** As when the machine dies: the API is not notified, the node and its pods stay in it as they are. */
   async die(): Promise<void> {
     this.#life?.abort();
     await this.#work;

@@ -85,7 +85,7 @@ async function lackOfDisk(): Promise<string | undefined> {
 
 const ERROR_CHARS_MAX = 400;
 
-/** Tells what is being done as it goes; answers why it failed. It ends with this process and gives way to all others meanwhile. */
+/** Prints its progress; answers why it failed. It ends with this process and gives way to all others meanwhile. */
 async function build(
   key: string,
   programs: readonly string[],

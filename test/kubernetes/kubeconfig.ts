@@ -1,7 +1,7 @@
 // A kubeconfig as text: written with everything inside, and read for one cluster and one user.
 import { parse, stringify } from 'yaml';
 
-/** How somebody proves who it is. Nobody in particular has neither. */
+/** The credentials of a user. An anonymous user has neither. */
 export interface KubeUser {
   readonly token?: string;
   readonly certificate?: string;

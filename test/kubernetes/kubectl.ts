@@ -15,7 +15,7 @@ export async function runKubectl(
   { kubectl, kubeconfig }: Pick<ReadyKubernetes, 'kubectl' | 'kubeconfig'>,
   ...args: readonly string[]
 ): Promise<KubectlOutcome> {
-  // Its cache of what the API has goes with it: planes come and go on the same ports.
+  // Its cache of what the API has goes with it: planes start and end on the same ports.
   const home = await mkdtemp(join(tmpdir(), 'muster-kubectl-'));
   try {
     await writeFile(join(home, 'config'), kubeconfig, { mode: 0o600 });

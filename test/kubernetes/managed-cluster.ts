@@ -125,7 +125,7 @@ export class ManagedCluster {
     return untilReady(this.client, this.namespace, 0);
   }
 
-  /** Nothing new is placed there; nobody but the test did it. */
+  /** Cordons a Node as an operator would, without Muster. */
   async setUnschedulable(node: string, unschedulable: boolean): Promise<void> {
     await this.client.patch(`/api/v1/nodes/${node}`, { spec: { unschedulable: unschedulable || null } });
   }

@@ -56,7 +56,7 @@ describe.concurrent('a cluster that offers nodes, pods and evictions alone', () 
     expect(api.unknown).toContain('GET /version');
   });
 
-  test('is-drained within a budget that only evictions tell of, and its workers are given back', async (context) => {
+  test('is-drained within a budget that only answers to evictions show, and its workers are given back', async (context) => {
     const pods = [
       { name: 'web-1', node: 'a', refusals: [429, 429] },
       { name: 'web-2', node: 'b' },

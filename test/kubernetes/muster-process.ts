@@ -1,4 +1,4 @@
-// A real `muster serve` in a process of its own, with its data in a folder of its own. It can be killed and started again; what is asked of it goes over HTTP.
+// A real `muster serve` in a process of its own, with its data in a folder of its own. It can be killed and started again; requests go to it over HTTP.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitFor } from '../ha/wait-for.ts';

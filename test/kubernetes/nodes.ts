@@ -1,4 +1,4 @@
-// What tests ask about nodes.
+// What tests read of Nodes.
 import { waitFor } from '../ha/wait-for.ts';
 import type { KubeClient, KubeObject } from './kube-client.ts';
 

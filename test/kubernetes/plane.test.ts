@@ -273,7 +273,7 @@ kubernetesSuite('kubernetes', (kubernetes) => {
       expect(proxy.calls.map(({ method, status }) => `${method} ${status}`)).toEqual(['GET 200', 'PATCH 200']);
     });
 
-    test('lets-nobody through who has not its token', async () => {
+    test('refuses-callers without its token', async () => {
       const { proxy } = await throughProxy();
       const stranger = new KubeClient({ ...readKubeconfig(proxy.kubeconfig), user: {} });
       onTestFinished(() => stranger.close());
@@ -308,7 +308,7 @@ kubernetesSuite('kubernetes', (kubernetes) => {
       expect((await through.send('GET', nodePath())).status).toBe(200);
     });
 
-    test('holds-a-call back until it may go on', async () => {
+    test('holds-a-call back until it is released', async () => {
       const { proxy, through } = await throughProxy();
       const { promise, resolve } = Promise.withResolvers<undefined>();
       proxy.delay = () => promise;

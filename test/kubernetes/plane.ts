@@ -96,7 +96,7 @@ class RunningPlane implements Plane {
 
   async stop(): Promise<void> {
     process.off('exit', this.#onExit);
-    // Nothing is to be kept, so nobody is waited for.
+    // Nothing is to be kept, so no server is given time to end.
     await Promise.all([...this.#children.values()].map((child) => endChild(child, 'SIGKILL')));
     await rm(this.#folder, { recursive: true, force: true, maxRetries: 5 });
   }

@@ -1,4 +1,4 @@
-// Somebody who may look and do nothing: for what Muster says when it is not allowed to do what a drain needs.
+// A user who may read and change nothing: for what Muster reports when it may not do what a drain needs.
 import { randomBytes } from 'node:crypto';
 import { onTestFinished } from 'vitest';
 import { KubeClient } from './kube-client.ts';

@@ -1,4 +1,4 @@
-// The server is killed amid its work, and started again on the same data: the work goes on with the same victims, and each thing is done once.
+// The server is killed amid its work, and started again on the same data: the work continues with the same victims, and each thing is done once.
 import { describe, expect, test, type TestContext } from 'vitest';
 import { ApiProxy, countEvictions, type ProxiedCall } from './api-proxy.ts';
 import { ManagedCluster } from './managed-cluster.ts';

@@ -16,7 +16,7 @@ export interface Happening {
   readonly name: string;
   /** Of a pod: where it was. */
   readonly node?: string;
-  /** Of a pod that is told to end. */
+  /** Of a pod that is being deleted. */
   readonly graceSeconds?: number;
 }
 

@@ -68,7 +68,7 @@ export async function createDaemonSet(client: KubeClient, workload: KubeWorkload
   });
 }
 
-/** One that nobody makes anew. Tried again while older servers have no token for the new namespace's service account, as controllers do. */
+/** One that no controller recreates. Tried again while older servers have no token for the new namespace's service account, as controllers do. */
 export async function createBarePod(client: KubeClient, workload: KubeWorkload): Promise<void> {
   const { namespace, name } = workload;
   const path = `/api/v1/namespaces/${namespace}/pods`;
@@ -104,7 +104,7 @@ export async function createBudget(client: KubeClient, budget: Budget): Promise<
   });
 }
 
-/** As an operator who lets a drain go on, or stops it. */
+/** As an operator who unblocks a drain, or blocks it. */
 export async function setMinAvailable(client: KubeClient, budget: Budget): Promise<void> {
   const { namespace, name, minAvailable } = budget;
   const path = `/apis/${await budgetVersion(client)}/namespaces/${namespace}/poddisruptionbudgets/${name}`;

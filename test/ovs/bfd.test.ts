@@ -1,5 +1,5 @@
-// Heartbeats between real switches: they come up beside the port that all tunnels share, a switch that dies is missed, and those that
-// watch it send to its standby without being told.
+// BFD between real switches: sessions come up beside the port that all tunnels share, a switch that dies is detected, and those that
+// observe it send to its standby without a new view.
 import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Underlay } from '../../lab/underlay/underlay.ts';

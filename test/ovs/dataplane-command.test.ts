@@ -157,7 +157,7 @@ ovsSuite('muster dataplane on a compute node', () => {
     expect({ equal, findings: findings.length }).toEqual({ equal: false, findings: 6 });
   });
 
-  test('of-a-host-that-was-told-to-leave-everything-is-too-much', async () => {
+  test('of-a-host-that-leaves-everything-is-too-much', async () => {
     const memory = await keepView(state, WANTED);
     await memory.writeIdentity({ leaving: 'task-1' });
     const found = await difference();

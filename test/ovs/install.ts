@@ -52,7 +52,7 @@ async function isThere(program: string): Promise<boolean> {
   return found.some((one) => one.status === 'fulfilled');
 }
 
-/** Debian asks this file before a package starts its service. One that is there stays as it is. */
+/** Debian runs this file before a package starts its service. One that is there stays as it is. */
 export async function withoutStartingServices(install: () => Promise<void>): Promise<void> {
   const path = '/usr/sbin/policy-rc.d';
   const ours = await writeFile(path, '#!/bin/sh\nexit 101\n', { flag: 'wx', mode: 0o755 }).then(

@@ -148,7 +148,7 @@ class Daemons implements OvsDaemons {
 
   async close(): Promise<void> {
     process.off('exit', this.#onExit);
-    // The switch first: asked nicely it takes its devices down.
+    // The switch first: ended by SIGTERM it removes its devices.
     if (this.#switch !== undefined) await endChild(this.#switch, 'SIGTERM');
     if (this.#database !== undefined) await endChild(this.#database, 'SIGTERM');
     await run(IP, ['netns', 'delete', this.namespace]).catch(() => {});

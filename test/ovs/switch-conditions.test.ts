@@ -1,5 +1,5 @@
 // A real switch whose sockets are cut while its agent lives, and one into which another program plugs something: what the agent reports, and
-// what becomes of its host. Packets go on through the switch meanwhile: only the way to control it is cut.
+// what becomes of its host. Packets still pass the switch meanwhile: only the way to control it is cut.
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ async function waitUntil(what: string, look: () => Promise<boolean> | boolean): 
   throw new Error(`never: ${what}`);
 }
 
-/** A way to a socket that can be cut and mended, as nobody can do it with the socket itself while its daemon runs. */
+/** A way to a socket that can be cut and mended, which cannot be done with the socket itself while its daemon runs. */
 class CuttableSocket {
   readonly #path: string;
   readonly #to: string;

@@ -145,7 +145,7 @@ async function untilItAnswers(url: string, server: ChildProcess): Promise<void> 
       await client.end();
       return;
     } catch (error) {
-      if ((error as { readonly code?: unknown }).code === NOT_IN_CLEAR) return; // it is up and wants TLS
+      if ((error as { readonly code?: unknown }).code === NOT_IN_CLEAR) return; // it is up and requires TLS
       if (tries === START_TRIES_MAX || server.exitCode !== null) throw error;
       await setTimeout(RETRY_MS);
     }

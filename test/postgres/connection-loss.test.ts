@@ -1,4 +1,4 @@
-// What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store goes on by itself.
+// What a lost connection means: `failed` is certain, `unknown` is found out by reading, and the store recovers by itself.
 import { Client } from 'pg';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { poolConfig } from '../../src/journal/postgres/connections.ts';

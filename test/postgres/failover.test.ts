@@ -64,7 +64,7 @@ postgresSuite('postgres-failover', (postgres) => {
     expect(await writeUnder(follower, second)).toMatchObject({ kind: 'written', revision: 2 });
   });
 
-  test('a-holder-that-loses-its-session-is-told-and-keeps-the-lease-when-it-renews-first', async () => {
+  test('a-holder-that-loses-its-session-is-notified-and-keeps-the-lease-when-it-renews-first', async () => {
     const [holder, follower] = [await openForTest(url), await openForTest(url)];
     const first = await take(holder, by('s1'));
     const timeout = AbortSignal.timeout(30_000);
@@ -160,7 +160,7 @@ postgresSuite('postgres-failover', (postgres) => {
     proxy.freeze();
     const silenced = store.write({ batches: [batch([put('lost')])] }).catch((error: unknown) => error);
     await sql(standby.url, 'SELECT pg_promote()');
-    // Whoever asks for the lease finds out; the write that waits gets the same error.
+    // A request for the lease finds it; the write that waits gets the same error.
     expect(await withRetries(() => take(store, by('s1')))).toMatchObject({ holder: 's1' });
     expect(await silenced).toMatchObject({ code: 'store-unavailable', outcome: 'unknown' });
     expect(await withRetries(() => mustWrite(store, batch([put('after')])))).toBe(2);

@@ -76,7 +76,7 @@ postgresSuite('postgres-group', (postgres) => {
     expect(await snapshotOf(store)).toEqual(before);
   });
 
-  test('the-first-precondition-that-fails-is-told-among-stored-made-and-deleted-ones', async () => {
+  test('the-first-precondition-that-fails-is-named-among-stored-made-and-deleted-ones', async () => {
     await mustWrite(store, batch([put('a')]), batch([put('b')]));
     const batches = [
       batch([put('c'), drop('a')], { preconditions: [atRevision('a', 1), absent('c')] }),

@@ -22,7 +22,7 @@ postgresSuite('postgres-standby', (postgres) => {
     proxy.pointTo(standby.port);
 
     expect(await withRetries(() => store.read(position, 10))).toEqual({ kind: 'diverged', head: common });
-    // Once the new primary has grown past the position only the commit id tells.
+    // Once the new primary has grown past the position, only the commit id shows it.
     const others = ['c', 'd', 'e'].map((id) => batch([put(id)]));
     expect(await mustWrite(store, ...others)).toBe(common + 3);
     expect(await store.read(position, 10)).toEqual({ kind: 'diverged', head: common + 3 });

@@ -185,7 +185,7 @@ postgresSuite('postgres-start', (postgres) => {
   });
 });
 
-/** A session that begins after the reload has the new value, and by then the older ones have been told. */
+/** A session that begins after the reload has the new value, and by then the older ones have it, too. */
 async function setAndReload(url: string, setting: string, value: 'on' | 'off'): Promise<void> {
   await sql(url, `ALTER SYSTEM SET ${setting} = ${value}`);
   await sql(url, 'SELECT pg_reload_conf()');

@@ -71,7 +71,7 @@ test('a HEAD has the headers and costs no look at the hosts', async () => {
   expect((await fetch(`${url}/restconf/data`, { headers: same })).status).toBe(304);
 });
 
-test('never: what is sent goes on after its token was revoked', async () => {
+test('never: an answer continues after its token was revoked', async () => {
   const admin = await world.token('admin');
   const turn = world.clock.turn.bind(world.clock);
   let turns = 0;

@@ -238,7 +238,7 @@ test.each([
   expect(answer.body).toContain('"error-tag":"operation-not-supported"');
 });
 
-test('what-is-not-json-or-not-asked-for-so-is-refused-in-the-same-words', async () => {
+test('what-is-not-json-or-not-accepted-as-json-is-refused-in-the-same-words', async () => {
   const world = await prepared();
   const xml = await post(world, 'scalein-computes-start', '<input/>', 'application/yang-data+xml');
   expect([xml.status, firstError(xml)]).toEqual([

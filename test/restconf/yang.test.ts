@@ -27,7 +27,7 @@ async function lint(type: 'rpc' | 'reply', payload: object, module = MODULE): Pr
   );
 }
 
-/** RESTCONF wraps the input and the output of an operation; the validator wants the operation itself. */
+/** RESTCONF wraps the input and the output of an operation; the validator takes the operation itself. */
 function unwrapped(rpc: string, payload: object): object {
   const [inner] = Object.values(payload as Readonly<Record<string, object>>);
   return { [`scalein-api:${rpc}`]: inner };

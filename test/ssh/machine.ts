@@ -1,4 +1,4 @@
-// A machine for the contract suite of reaches: a real sshd behind a relay that can cut connections, and scripts that do as they are told in a folder of the test.
+// A machine for the contract suite of reaches: a real sshd behind a relay that can cut connections, and scripts that do what files in a folder of the test say.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

@@ -55,7 +55,7 @@ const JOIN = 'echo "$MUSTER_NODE" > "$MACHINE/joined"';
 function faultScript(fault: ScriptFault, { folder }: RelayedMachine): string {
   const hang = `sleep ${sleepOf(folder)} & sleep ${sleepOf(folder)}\n${JOIN}`;
   const scripts: Readonly<Record<ScriptFault, string>> = {
-    // Part of it does not end when it is told to.
+    // Part of it ignores the signal to end.
     hangs: `(trap "" TERM; exec sleep ${sleepOf(folder)}) & ${hang}`,
     'is-silent': hang,
     floods: `sleep ${sleepOf(folder)} & yes`,
@@ -111,7 +111,7 @@ async function withFault(machine: RelayedMachine, fault: ReachFault): Promise<Ss
   }
 }
 
-/** The first thing that a peer says: who it is, and that it wants no more. */
+/** The first message of a peer: its identification, and that it ends the connection. */
 function composeDisconnect(text: string): Buffer {
   const part = (value: string): Buffer => {
     const length = Buffer.alloc(4);

@@ -1,5 +1,5 @@
 // The command itself, started as an older Node would start it. That Node is this one under a false version: the launcher
-// asks for nothing else, and the test then says the same on every machine.
+// reads nothing else, and the test then says the same on every machine.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, mkdir, readFile, symlink } from 'node:fs/promises';
@@ -25,7 +25,7 @@ const OLD_NODE = [
   )}`,
 ];
 
-/** Uses what announces itself as experimental, then does as it is told. */
+/** Uses an experimental API, which prints a warning, then runs the given code. */
 const STUB = `
 import { DatabaseSync } from 'node:sqlite';
 new DatabaseSync(':memory:').close();

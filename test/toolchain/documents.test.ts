@@ -1,4 +1,4 @@
-// The documents are right about what can be looked up: links, files, and functions that a checklist tells people to use.
+// The documents are right about what can be looked up: links, files, and functions that a checklist names.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -17,7 +17,7 @@ const COMMAND = /(?:"|: )muster [a-z]/;
 
 /** Without advice in the literal, and why. */
 const ADVISED_OTHERWISE: Readonly<Record<string, string>> = {
-  // Told elsewhere in the same file: by a table or a function.
+  // The sentence is elsewhere in the same file: in a table or a function.
   blocked: 'refuseVerb(): one sentence for all three',
   'cidr-invalid': 'cidrProblem(): the hint',
   'holder-unreachable': 'detailOf()',
@@ -54,7 +54,7 @@ test('every-refusal-says-what-to-do', () => {
   expect(Object.keys(ADVISED_OTHERWISE).filter((code) => !codes.includes(code))).toEqual([]);
 });
 
-/** Phrases that tell a caller nothing. */
+/** Phrases that say nothing to a caller. */
 const VAGUE =
   /\bbad request\b|\binvalid (?:value|request|input)\b|\bnot allowed\.|\bis not possible\.|\bcannot be understood\b/i;
 

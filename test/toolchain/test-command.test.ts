@@ -1,4 +1,4 @@
-// The test command: what it was asked for, what it counts, and that a failure anywhere is a failure of the whole.
+// The test command: its options, what it counts, and that a failure anywhere is a failure of the whole.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

@@ -10,7 +10,7 @@ const files = ['src', 'sim', 'test', 'bench', 'lab', 'scripts']
   .flatMap((area) => globSync(`${area}/**/*.{ts,js}`, { cwd: ROOT }))
   .filter((path) => !path.startsWith('scripts/lint/'));
 
-/** Prose says "asked" all the time. */
+/** Rules about names do not hold for prose. */
 const COMMENT_OR_STRING = /\/\/[^\n]*|\/\*[\s\S]*?\*\/|'(?:\\.|[^'\\\n])*'/g;
 
 test('every-kept-name-is-still-there: take the others out of scripts/lint/kept-names.ts', () => {
@@ -57,6 +57,27 @@ test('comments-and-strings-have-no-retired-phrase', () => {
         .flatMap((line, at) =>
           RETIRED_PHRASES.test(line) && !FORMER.test(line) ? [`${path}:${at + 1} ${line.trim()}`] : [],
         ),
+    );
+  expect(found).toEqual([]);
+});
+
+/** In comments, where the field says request, report, notify, continue, detect, know, require, and names who does it. */
+const EVERYDAY_WORDS =
+  /\b(?:ask(?:s|ed|ing)?|tell(?:s|ing)?|told|(?:no|some|any|every)body|(?:go(?:es|ing)?|went) on|hears?|heard|knows of|knew|want(?:s|ed)?)\b/i;
+/** Folders whose comments are held to it. */
+const IN_FIELD_WORDS = /^(?:bench|lab|scripts|sim|test)\//;
+const COMMENT = /(?<=^|[\s;{,(])(?:\/\/ [^\n]*|\/\*[\s\S]*?\*\/)/g;
+/** Code, and what others said. */
+const QUOTED = /`[^`]*`|"[^"]*"/g;
+
+test('comments-have-the-words-of-the-field', () => {
+  const found = files
+    .filter((path) => IN_FIELD_WORDS.test(path) && !path.includes('vocabulary.test'))
+    .flatMap((path) =>
+      (readFileSync(join(ROOT, path), 'utf8').match(COMMENT) ?? [])
+        .map((comment) => comment.replaceAll(QUOTED, ''))
+        .filter((comment) => EVERYDAY_WORDS.test(comment))
+        .map((comment) => `${path} ${comment.replaceAll(/\s+/g, ' ')}`),
     );
   expect(found).toEqual([]);
 });

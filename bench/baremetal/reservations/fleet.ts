@@ -19,7 +19,7 @@ const MANAGER_DOC: Manager = {
   ...CHANGED,
 };
 
-/** Nobody renews for a manager that is played: its lease lasts for the whole run. */
+/** No program renews the lease of a simulated manager: it lasts for the whole run. */
 const LONG_LEASES = { value: { leaseMs: 600_000, renewMs: 5_000 }, ...CHANGED };
 
 export interface ReservationFleet {
@@ -30,7 +30,7 @@ export interface ReservationFleet {
   readonly use?: 'all free' | 'half in use';
 }
 
-/** One asks a thousand times a second at most. */
+/** One sends a thousand requests a second at most. */
 export const MANAGER_TOKENS = 8;
 
 export function* reservationFleet(fleet: ReservationFleet): Generator<TextChange> {
@@ -43,7 +43,7 @@ export function* reservationFleet(fleet: ReservationFleet): Generator<TextChange
   yield* seedNodes(nodes, use);
 }
 
-/** What is asked for, in the spelling of the specification: each request another class. */
+/** The bodies of requests, in the spelling of the specification: each request another class. */
 export function reservationBody(instance: string, nth: number): Readonly<Record<string, unknown>> {
   const sort = nth % CLASSES;
   return {

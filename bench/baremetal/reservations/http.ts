@@ -1,4 +1,4 @@
-// Reservations over HTTP: a real server with its controllers, and clients that ask for one node after the other; what a round reserved is released before the
+// Reservations over HTTP: a real server with its controllers, and clients that request one node after the other; what a round reserved is released before the
 // next. The peer is the lower of two: what callers inside a process reach on the same fleet, and a bare Fastify POST of the same body that keeps nothing.
 import { writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -128,7 +128,7 @@ export const httpReservations: Benchmark = {
 const PARALLEL = 200;
 const LARGE = 100_000;
 const P99_MS = 100;
-/** As a fleet of tens of thousands of clients would, but from a few: each of them asks again when it has its answer. */
+/** As a fleet of tens of thousands of clients would, but from a few: each of them sends the next request when it has its answer. */
 const PARALLEL_ROUNDS = 5;
 const PARALLEL_PER_ROUND = 6000;
 

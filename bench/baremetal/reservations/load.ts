@@ -1,4 +1,4 @@
-// Reservations under load: callers in one process, each asking for one node after the other, as the route would on behalf of its clients. They ask in
+// Reservations under load: callers in one process, each requesting one node after the other, as the route would on behalf of its clients. They request in
 // bursts, and release between two bursts what they got, so that a small fleet does not run out of nodes.
 import { hash } from 'node:crypto';
 import { idOf } from '../../../src/fleet/index.ts';
@@ -35,7 +35,7 @@ leases.note(
 export interface Burst {
   readonly callers: number;
   readonly count: number;
-  /** What the nth request asks for; a class of the sample fleet unless said. */
+  /** What the nth request is for; a class of the sample fleet unless said. */
   readonly bodyOf?: (instance: string, nth: number) => Readonly<Record<string, unknown>>;
 }
 

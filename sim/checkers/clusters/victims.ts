@@ -1,4 +1,4 @@
-// What servers do to Nodes and pods, compared with whose victims they are: by the documents, and by the clusters themselves. Pods that must leave are told apart here by
+// What servers do to Nodes and pods, compared with whose victims they are: by the documents, and by the clusters themselves. Pods that must leave are determined here by
 // themselves, independently of the product's plan.
 import { idOf, type Fleet } from '../../../src/fleet/index.ts';
 import { WORKER } from '../../../src/kubernetes/index.ts';

@@ -126,7 +126,7 @@ export const callsAwaited: Checker = {
   }),
 };
 
-/** Whoever goes on with a build finds what was deployed. Only a cleaning makes room for another deploy. */
+/** A manager that continues a build finds what was deployed. Only a cleaning makes room for another deploy. */
 export const deployedOnce: Checker = {
   name: 'never: an instance is deployed twice to a machine that was not cleaned in between',
   watch: (_world, violated) => {

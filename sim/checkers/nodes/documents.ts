@@ -48,7 +48,7 @@ export function latestNowMs({ scheduler }: World): number {
   return WORLD_BEGINS_MS + scheduler.nowMs + CLOCKS_APART_MS;
 }
 
-/** One that could not be cleaned keeps what is on it, and is nobody's. */
+/** One that could not be cleaned keeps what is on it, and belongs to no instance. */
 function isAbandoned(node: Node | undefined): boolean {
   return node?.dirty === true && node.instance === undefined;
 }
@@ -83,7 +83,7 @@ export const freeMachineIsEmpty: Checker = {
   }),
 };
 
-/** Told here anew, whatever the program calls it. */
+/** Derived here from the documents, independently of the program's own function. */
 function bucketByHand({ state, maintenance, power, instance, claimedFor }: Node): string {
   if (state === 'removed') return 'removed';
   if (state === 'clean-failed') return 'unavailable';

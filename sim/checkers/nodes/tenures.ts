@@ -1,4 +1,4 @@
-// Who may act on a node, over time: epochs only grow and each stands for one right, and nobody is taken for lost, or loses a node, while the store's lease lasts.
+// Who may act on a node, over time: epochs only grow and each stands for one right, and no manager is declared lost, or loses a node, while its lease in the store lasts.
 import { idOf, type AppliedChange, type Fleet } from '../../../src/fleet/index.ts';
 import { MANAGER, NODE, type Manager, type Node } from '../../../src/baremetal/index.ts';
 import { OPERATION } from '../../../src/operations/index.ts';
@@ -71,7 +71,7 @@ export const takenOverAfterLease: Checker = {
   },
 };
 
-/** Somebody has requested that nodes move to make shares even. */
+/** A rebalance of nodes was requested. */
 function isRebalanced(truth: Fleet): boolean {
   return [...truth.all(OPERATION)].some(({ doc }) => doc.kind === 'manager-rebalance' && doc.state === 'running');
 }
@@ -84,7 +84,7 @@ interface Transfer extends Pick<NodeChange, 'before' | 'after'> {
 function wrongTransfer({ before, after, truth, leftMs }: Transfer): string | undefined {
   if (after?.manager === undefined || after.managerEpoch === undefined) return undefined;
   if (after.manager === before?.manager && after.managerEpoch === before.managerEpoch) return undefined;
-  // While an inventory was asked, the manager that asked may have been lost: others take the node over from it.
+  // While a claim was under way at an inventory, the manager that requested it may have been lost: others take the node over from it.
   const wasAsked = before?.claimedFor !== undefined;
   if (!wasAsked && leftMs(after.manager, after.managerEpoch) < -COMMIT_MAX_MS)
     return `${after.manager} gets it under lease ${after.managerEpoch}, which is over`;

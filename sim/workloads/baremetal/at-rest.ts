@@ -90,7 +90,7 @@ export function leftoverNodes(world: World): string[] {
     ...[...truth.all(PORT)].map(({ id, doc }) => `port ${id} of ${doc.instance}`),
     ...[...truth.all(NODE)].flatMap(({ id, doc }) => {
       const { state, instance } = machineNow(world, truth, id);
-      // One that could not be cleaned, and is of no use to anybody, is taken away with what is on it.
+      // One that could not be cleaned, and has no user, is removed with what is on it.
       if (doc.state === 'removed' && doc.dirty === true) return [];
       return [
         ...(doc.instance === undefined && doc.state !== 'clean-failed'

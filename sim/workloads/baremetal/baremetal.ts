@@ -1,4 +1,4 @@
-// Bare-metal instances that are built, switched and deleted, and nodes that are reserved by whoever asks, while managers and servers come and go and machines
+// Bare-metal instances that are built, switched and deleted, and nodes that callers reserve by hand, while managers and servers come and go and machines
 // fail. In the end everything is deleted, and nothing may be left.
 import { MANAGER, NODE, RESERVATION } from '../../../src/baremetal/index.ts';
 import { undrainManager } from '../../../src/baremetal/managers/drain.ts';
@@ -19,7 +19,7 @@ import { BaremetalSetup } from './setup.ts';
 const DAY_MS = 24 * 3600 * 1000;
 const ROUNDS_MAX = 16;
 const ROUND_MS = 4000;
-/** Somebody looks after what broke until it is whole. */
+/** Operators repair what broke until it is whole. */
 const REPAIRS_MAX = 20;
 /** After it every manager that was away has its nodes back. */
 const QUIET_MS = 40_000;

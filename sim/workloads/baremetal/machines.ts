@@ -29,7 +29,7 @@ export function repairMachines(by: string): OperatorCommand<unknown> {
   });
 }
 
-/** Somebody wipes the disks of a node that could not be cleaned, and says so. */
+/** An operator wipes the disks of a node that could not be cleaned, and states it. */
 export function wipeNode(id: string, by: string): OperatorCommand<unknown> {
   return plain(by, (fleet, nowMs) => {
     const node = fleet.get(NODE, idOf(NODE, id))?.doc;

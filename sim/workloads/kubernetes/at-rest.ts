@@ -138,7 +138,7 @@ function isCordonExplained({ truth }: World, worker: Worker): boolean {
   return operation !== undefined && (isUnfinished(operation) || operation.state === 'failed');
 }
 
-/** Whoever forced it is not asked again when the worker is given back. */
+/** Also one that is back in service: its document says nothing of that any more. */
 function wasForced({ ledger }: World, id: string): boolean {
   return ledger.entries.some(({ changes }) =>
     changes.some(

@@ -41,7 +41,7 @@ export class Kubectl {
   }
 
   /**
-   * Not a Node that Muster has in hand: nothing in the cluster tells a cordon that an operator makes there from one of Muster's, and `kubectl cordon` of a cordoned Node is
+   * Not a Node that Muster has in hand: nothing in the cluster distinguishes a cordon that an operator makes there from one of Muster's, and `kubectl cordon` of a cordoned Node is
    * none.
    */
   #mark(cluster: SimCluster, node: string, mark: 'isUnschedulable' | 'isExcludedFromLoadBalancers'): void {

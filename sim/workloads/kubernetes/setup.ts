@@ -14,7 +14,7 @@ import { changeSettingTo } from '../scale-in-setup.ts';
 export const LAN = 'lan';
 /** They are in a cluster from the beginning, and run on instances of the same names where there are such. */
 export const ADOPTABLE = ['m1', 'm2', 'm3'];
-/** Nobody adopts it, and pods find a place there. */
+/** It is never adopted, and pods find a place there. */
 const BYSTANDER = 'other';
 const CONTROL_PLANE = 'plane';
 

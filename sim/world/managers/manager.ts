@@ -79,7 +79,7 @@ export class SimManager {
     this.haltsAtLookMs = undefined;
   }
 
-  /** Sends a call to a machine past its program, which would not: what comes of it, nobody is told. */
+  /** Sends a call to a machine past its program, which would not: its result is reported to no one. */
   callMachine(call: MachineCall): void {
     const { scheduler, calls: counter, rng, servers } = this.#world;
     const program = new Program(`${this.name} from memory`, scheduler, counter);

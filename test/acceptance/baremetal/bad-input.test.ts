@@ -4,7 +4,7 @@ import { idOf } from '../../../src/fleet/index.ts';
 import { OPERATION } from '../../../src/operations/index.ts';
 import { ReservationsPlane, type Answered } from './reservations-fixture.ts';
 
-/** As many as inventories are asked for at once. */
+/** As many claims as inventories are sent at once. */
 const ALLOCATIONS_MAX = 300;
 
 let plane: ReservationsPlane;
@@ -106,7 +106,7 @@ describe('a request that is malformed: 400 by field', () => {
   });
 });
 
-/** By which the problems are told. */
+/** The field by which a problem is known. */
 function fieldsOf({ body }: Answered): string[] {
   const problems = (body['problems'] ?? []) as readonly { readonly field: string }[];
   return [body['field'] as string, ...problems.map(({ field }) => field)].filter(
@@ -147,13 +147,13 @@ describe('a request that is of the right form', () => {
     expect(refused).toMatchObject({ status: 403, body: { code: 'other-manager' } });
   });
 
-  test('more than inventories are asked for at once: 503 with Retry-After, and later it is accepted', async () => {
+  test('more claims than inventories are sent at once: 503 with Retry-After, and later it is accepted', async () => {
     await start('endpoint');
     await plane.keepLease();
     const ids = Array.from({ length: ALLOCATIONS_MAX + 1 }, (_, nth) => `busy-${nth}`);
     await plane.addNodes(Object.fromEntries([...ids, 'spare'].map((id) => [id, {}])));
     await plane.armFault({ op: 'claim', outcome: 'hang', times: ALLOCATIONS_MAX });
-    // One caller may not ask for so many at once.
+    // One caller may not request so many at once.
     const callers = await Promise.all([1, 2, 3, 4].map(() => plane.server.token('operator')));
     const begun = await Promise.all(
       ids.slice(1).map((id, nth) => plane.reserve({ instance_uuid: id }, callers[nth % 4])),

@@ -195,7 +195,7 @@ test('what Muster holds and Ironic has lost is reported, and what Ironic holds a
   expect((await plane.reserve({ candidate_nodes: [one] })).status).toBe(201);
   await plane.readInventories();
   expect(await codes()).toEqual([]);
-  // Somebody deletes our allocation there, and another stays from an earlier time.
+  // Our allocation is deleted there by hand, and another stays from an earlier time.
   const claim = claimUuid({ node: one, instance: 'i1' });
   const kept = ironic.allocations.get(claim);
   ironic.allocations.delete(claim);

@@ -146,7 +146,7 @@ export class ReservationsPlane {
     expect(armed.status).toBeLessThan(300);
   }
 
-  /** The calls that machines were asked, in their order. */
+  /** The calls that machines received, in their order. */
   async calls(): Promise<readonly string[]> {
     const { body } = await this.ask(this.admin, { url: '/simulated-inventory/calls' });
     const items = body['items'] as readonly { op: string; node: string; accepted: boolean }[];

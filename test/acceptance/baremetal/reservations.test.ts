@@ -369,7 +369,7 @@ test('baremetal-34: without a class the smallest fitting node', async () => {
 });
 
 describe('who may ask', () => {
-  test('a manager for itself, nobody for one that is not there', async () => {
+  test('a manager for itself, and no caller for one that is not there', async () => {
     await start({ n1: {}, n2: {} });
     const other = await plane.server.token('manager', { manager: 'm2' });
     expect(await plane.reserve({}, other)).toMatchObject({ status: 403, body: { code: 'other-manager' } });

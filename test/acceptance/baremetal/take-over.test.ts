@@ -82,7 +82,7 @@ test('baremetal-17: 1000 active instances, their manager dies: a peer reboots th
   await plane.commit(...ids.flatMap((id) => [activeInstance(id), reserveByBuild(id)]));
   await plane.clock.pass(20_000);
   first!.kill();
-  // One is asked for before anybody knows that the manager is gone.
+  // One is requested before the loss of the manager is detected.
   const early = await reboot('of-n0007');
   const tookMs = await measure(plane, 'all are managed', () => plane.nodesOf('m1').length === 0);
   expect(tookMs).toBeLessThanOrEqual(TAKE_OVER_MS);
@@ -152,7 +152,7 @@ test('baremetal-33: 10^4 nodes of a manager that is lost: all are managed within
   await plane.commit(...idsOf(100, 'free-').map((id) => putNode(id)));
   await plane.clock.pass(20_000);
   first!.kill();
-  // With each batch that changes hands somebody asks for a node.
+  // With each batch that changes hands a node is requested.
   const asked: Promise<string>[] = [];
   let left = ids.length;
   const stop = plane.holder.journal.onCommit(() => {

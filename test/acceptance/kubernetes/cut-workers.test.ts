@@ -56,7 +56,7 @@ describe('the instance of a worker', () => {
     await edge.world.until('the Node is gone', () => !edge.hasNode(1));
   });
 
-  test('others-are-not-asked: an instance that is no worker is moved as ever', async () => {
+  test('others-are-not-checked: an instance that is no worker is moved as ever', async () => {
     const { edge, http } = await start();
     await edge.world.place('web', 'a');
     expect(await http.post('/api/v1/instances/web/move', {})).toMatchObject({ status: 202 });

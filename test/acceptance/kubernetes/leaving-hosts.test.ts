@@ -85,7 +85,7 @@ describe('a host with workers leaves', () => {
 });
 
 describe('a drain that is blocked', () => {
-  test('is-told-with-pod-and-budget, and the rest of the host goes on', async () => {
+  test('is-reported-with-pod-and-budget, and the rest of the host continues', async () => {
     const edge = await LeavingWorkers.start({ workers: ['a', 'b'], pods: STUCK });
     const { world } = edge;
     const http = await HttpApi.start(world);
@@ -129,7 +129,7 @@ describe('a drain that is blocked', () => {
     expect(edge.isCordoned(1)).toBe(false);
   });
 
-  test('a-pod-that-blocks-for-good is told without an eviction, and gone it is drained', async () => {
+  test('a-pod-that-blocks-for-good is reported without an eviction, and once it is gone the worker is drained', async () => {
     const edge = await LeavingWorkers.start({ workers: ['a', 'b'], pods: { replicas: 4 } });
     await edge.deploy({ ownerKind: 'none' });
     await edge.world.start(['a']);

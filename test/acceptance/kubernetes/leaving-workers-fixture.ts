@@ -135,7 +135,7 @@ export class LeavingWorkers {
     return this.#calls().readNode(`node-${nth}`) !== undefined;
   }
 
-  /** Somebody changes the cluster itself. */
+  /** A change in the cluster that Muster does not make. */
   async change(edit: (objects: FleetObjects) => void): Promise<void> {
     await this.world.commit((fleet) => {
       const objects = new FleetObjects(fleet, EDGE);

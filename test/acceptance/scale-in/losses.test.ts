@@ -15,7 +15,7 @@ const TAKEN_OVER = [
 ] as const;
 
 /**
- * The checklist wants another designation within 15 s of the cut; a host counts as lost when it was silent for 15 s. Both hold: the last heartbeat came
+ * The checklist requires another designation within 15 s of the cut; a host counts as lost when it was silent for 15 s. Both hold: the last heartbeat came
  * before the cut, and the pass comes on time. What is left is the time of the two commits, which here is none. If they conflicted, the 15 s of silence
  * would win: a host is not considered lost sooner.
  */

@@ -38,7 +38,7 @@ describe('scale-in-strays', () => {
     expectSound(world);
   });
 
-  test('one-that-comes-just-before-the-host-is-told-to-leave-is-found-by-the-host-itself', async () => {
+  test('one-that-comes-just-before-the-task-to-leave-is-found-by-the-host-itself', async () => {
     const world = await scaleInWorld();
     await world.start(['a']);
     await world.untilState('drained', 'a');

@@ -44,7 +44,7 @@ export class ScaleInAcceptanceWorld extends AcceptanceWorld {
     await this.until('all hosts have converged', () => this.server.isDeciding && reachable().every(hasConverged));
   }
 
-  /** What an operator asks with. */
+  /** The caller of an operator's requests. */
   #command() {
     return { operation: this.operation(), by: 'ann', nowMs: this.nowMs };
   }

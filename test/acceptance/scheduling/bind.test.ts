@@ -42,7 +42,7 @@ test('scheduling-11 a host that is unmapped after the claim is excluded when it 
   expect(world.calls().filter((call) => call.includes('bind web-p0@h2'))).toEqual([]);
 });
 
-test('scheduling-11 a back end that knows of no mapping excludes the host (simulated)', async () => {
+test('scheduling-11 a back end without a mapping excludes the host (simulated)', async () => {
   const world = await startFixtureF({ backEnd: 'simulated' });
   world.arm({ op: 'bind', host: 'h2', outcome: 'mapping-gone' });
   const web = await world.boot();

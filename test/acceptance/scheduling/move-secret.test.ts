@@ -1,4 +1,4 @@
-// Moves between hosts whose runtimes ask for the one-time secret that the target prepared: it gets from one agent to the other, it is in no commit, and
+// Moves between hosts whose runtimes require the one-time secret that the target prepared: it gets from one agent to the other, it is in no commit, and
 // a server that dies on the way loses the move at most, never the instance.
 import { expect, test } from 'vitest';
 import { disturbAtEachPoint } from '../disturbance-fixture.ts';

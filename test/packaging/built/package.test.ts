@@ -1,4 +1,4 @@
-// The Debian package and the container image as their users meet them: built, installed into a new Debian, started, asked, stopped. By
+// The Debian package and the container image as their users meet them: built, installed into a new Debian, started, called, stopped. By
 // its own script (npm run test:packaging): it fetches a Debian and takes minutes.
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
@@ -46,7 +46,7 @@ await withTools(TOOLS, () => {
       expect(found.split('\n').filter((line) => /^[EW]: /.test(line))).toEqual([]);
     });
 
-    test('it-builds-into-an-image-that-runs-as-nobody-special', async () => {
+    test('it-builds-into-an-image-that-runs-as-an-unprivileged-user', async () => {
       const image = await buildImage(work, debian, deb);
       expect(await image.run('/usr/bin/muster', '--version')).toBe(`${manifest.version}\n`);
       expect(await image.run('id', '--user')).toBe('10001\n');
