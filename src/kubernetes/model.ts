@@ -14,8 +14,11 @@ export const DNS_LABEL = Type.String({
   'x-form': 'a DNS label: lower-case letters, digits and - (at most 63), neither first nor last a -',
 });
 
-/** `missing`: the cluster has no such Node. `unknown`: its kubelet is silent, or the cluster is. */
-export const READINESS = ['ready', 'not-ready', 'unknown', 'missing'] as const;
+/**
+ * `missing`: the cluster has no such Node. `replaced`: another Node has its name, and nothing shows that it is the same machine. `unknown`: its kubelet is silent, or
+ * the cluster is.
+ */
+export const READINESS = ['ready', 'not-ready', 'unknown', 'missing', 'replaced'] as const;
 export type Readiness = (typeof READINESS)[number];
 
 /** `api`: a real cluster. `simulated`: documents of this journal stand for one. */
@@ -222,6 +225,8 @@ export const WORKER_SCHEMA = Type.Object(
     /** The instance that it runs on; absent when it was adopted without one. */
     instance: Type.Optional(Type.String()),
     isAdopted: Type.Optional(Type.Literal(true)),
+    /** As its Node was seen last: it is not drained or removed by a request. */
+    isControlPlane: Type.Optional(Type.Literal(true)),
     /** What its Node says of itself when it is this worker's; absent for one that was adopted. */
     providerId: Type.Optional(Type.String({ maxLength: 300 })),
     /** Remembered at first use. */

@@ -27,7 +27,7 @@ export const kubernetesSentences: ReasonSentences = {
   'node-uncordoned': ({ worker, node }) =>
     `The cordon of Node ${formatFact(node)} was taken back while worker ${formatFact(worker)} was drained: nothing more is evicted. Retry the operation to drain it all the same, or give the worker back.`,
   'node-replaced': ({ worker }) =>
-    `The cluster has another Node by the name of worker ${formatFact(worker)}: it was deleted and made again since. Nothing is done to it. Begin again with a new request.`,
+    `The cluster has another Node by the name of worker ${formatFact(worker)}: nothing is done to that. If it is the same machine, say so with "muster workers adopt"; if not, forget the worker ("muster workers forget ${formatFact(worker)}"), or remove one that Muster has joined by a new request.`,
   'volumes-attached': ({ worker, attached }) =>
     `Worker ${formatFact(worker)} is drained, and ${formatFact(attached)} volumes are attached to it still. They are waited for, for a minute at most.`,
   'instance-deleting': ({ worker, instance }) =>

@@ -1,11 +1,15 @@
 // Clusters over HTTP: a kubeconfig that is wrong names its field, and a secret of it is never shown.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { idOf, put } from '../../src/fleet/index.ts';
+import { accept } from '../../src/journal/index.ts';
+import { WORKER } from '../../src/kubernetes/index.ts';
+import { MinimalApi } from '../kubernetes/minimal-api.ts';
 import { selfSigned } from '../self-signed.ts';
 import { startApiTestServer, type ApiTestServer } from './api-test-server.ts';
 
@@ -172,4 +176,59 @@ test('a-cluster-whose-machines-are-not-reached-takes-no-new-workers', async () =
   const log = await world.call(operator, { method: 'GET', url: '/api/v1/workers/lab.node-1/log' });
   expect({ status: log.statusCode, body: log.body }).toMatchObject({ status: 404 });
   expect(log.body).toContain('no-machine-log');
+});
+
+describe("workers that are none, or another's", () => {
+  let api: MinimalApi;
+  const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
+
+  beforeAll(async () => {
+    api = await MinimalApi.start(['a', 'b', 'c', 'master'], []);
+    api.label('master', CONTROL_PLANE);
+    const kubeconfig = KUBECONFIG.replace('http://127.0.0.1:9', api.url);
+    expect((await post('/api/v1/clusters', { name: 'real', kubeconfig })).status).toBe(201);
+    expect((await post('/api/v1/clusters/real/workers/adopt', { nodes: [{ node: 'a' }] })).status).toBe(201);
+  });
+  afterAll(() => api.stop());
+
+  async function refuse(url: string, payload: object): Promise<object> {
+    const before = world.journal.fleet.revision;
+    const { status, said, text } = await post(url, payload);
+    expect(text).not.toContain(SECRET);
+    expect(world.journal.fleet.revision).toBe(before);
+    return { status, code: said.code, field: said.field };
+  }
+
+  test('a-node-of-the-control-plane is not adopted', async () => {
+    const nodes = [{ node: 'b' }, { node: 'master' }];
+    const refused = { status: 422, code: 'control-plane-node', field: '/nodes/1/node' };
+    expect(await refuse('/api/v1/clusters/real/workers/adopt', { nodes })).toEqual(refused);
+  });
+
+  test.each(['drain', 'remove', 'preview'])('a-worker-that-is-of-the-control-plane-by-now: %s', async (verb) => {
+    const id = idOf(WORKER, 'real.a');
+    const stored = world.journal.fleet.get(WORKER, id);
+    if (stored === undefined) throw new Error('there is no worker real.a');
+    const doc = { ...stored.doc, isControlPlane: true as const };
+    await world.journal.submit({ by: 'test', decide: () => accept([put(WORKER, id, doc)], null) });
+    const refused = { status: 422, code: 'control-plane-node', field: '/workers/0' };
+    expect(await refuse(`/api/v1/clusters/real/workers/${verb}`, { workers: ['a'] })).toEqual(refused);
+  });
+
+  test('an-instance-that-is-a-worker-already is not adopted as another', async () => {
+    expect((await post('/api/v1/instances', { name: 'vm', flavor: 'm', networks: 'none' })).status).toBe(202);
+    const first = await post('/api/v1/clusters/real/workers/adopt', { nodes: [{ node: 'b', instance: 'vm' }] });
+    expect(first.status).toBe(201);
+    const nodes = [{ node: 'c', instance: 'vm' }];
+    const refused = { status: 409, code: 'instance-is-worker', field: '/nodes/0/instance' };
+    expect(await refuse('/api/v1/clusters/real/workers/adopt', { nodes })).toEqual(refused);
+  });
+
+  test('an-adopted-worker is forgotten, and its Node stays', async () => {
+    const forgotten = await post('/api/v1/clusters/real/workers/forget', { workers: ['real.a'] });
+    expect(forgotten).toMatchObject({ status: 200, said: { workers: ['real.a'] } });
+    expect(api.changes).toEqual([]);
+    const again = { status: 404, code: 'unknown-worker', field: '/workers/0' };
+    expect(await refuse('/api/v1/clusters/real/workers/forget', { workers: ['real.a'] })).toEqual(again);
+  });
 });

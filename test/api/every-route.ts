@@ -259,6 +259,7 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'GET /api/v1/workers/:id/log': { who: OPERATE },
   'POST /api/v1/clusters/:id/workers/drain': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/remove': { who: OPERATE, body: { workers: ['worker-1'] } },
+  'POST /api/v1/clusters/:id/workers/forget': { who: OPERATE, body: { workers: ['worker-1'] } },
   'POST /api/v1/clusters/:id/workers/return': { who: OPERATE, body: { workers: ['worker-1'] } },
   'GET /api/v1/inventories': { who: SEE_FLEET },
   'GET /api/v1/inventories/:id': { who: SEE_FLEET },

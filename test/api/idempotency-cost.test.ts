@@ -18,6 +18,7 @@ import { realIds } from '../../src/main/ids.ts';
 import { PROGRAM } from '../../src/main/modules.ts';
 import { SITE } from '../../src/sites/index.ts';
 import { hostChange, type ApiTestServer } from './api-test-server.ts';
+import { adoptedWorkers } from './sample-clusters.ts';
 import { managerChange } from './sample-nodes.ts';
 import { keyOf, prepareServer, requestFor, sufficientCaller, TABLE } from './every-route.ts';
 
@@ -65,6 +66,8 @@ interface Prepared {
   readonly payload?: object;
 }
 
+const NODES = Array.from({ length: 100 }, (_, nth) => `node-${nth + 1}`);
+
 /** What some of them need to be accepted, and requests that are answered otherwise than those of the table. */
 const PREPARED: Readonly<Record<string, Prepared>> = {
   'POST /api/v1/scale-in/end': { changes: [LEFT], payload: { hosts: ['central-2'] } },
@@ -74,8 +77,9 @@ const PREPARED: Readonly<Record<string, Prepared>> = {
   },
   'POST /api/v1/clusters/:id/workers/adopt': {
     changes: composeContents('edge', { nodes: 100 }, 1),
-    payload: { nodes: Array.from({ length: 100 }, (_, nth) => ({ node: `node-${nth + 1}` })) },
+    payload: { nodes: NODES.map((node) => ({ node })) },
   },
+  'POST /api/v1/clusters/:id/workers/forget': { changes: adoptedWorkers(NODES), payload: { workers: NODES } },
   'POST /api/v1/managers/:manager/pause': { changes: [managerChange('m1', { state: 'live', embedded: true })] },
   'PUT /api/v1/settings/:name': { payload: { value: { ...requiredValue('liveness'), suspectAfterMs: 14_000 } } },
 };

@@ -11,6 +11,16 @@ export const SAMPLE_CLUSTERS: Readonly<Record<string, string>> = {
 
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 
+/** Nodes of `edge` that are workers because somebody said so, and are in service. */
+export function adoptedWorkers(nodes: readonly string[]): Change[] {
+  return nodes.map((node) =>
+    put(WORKER, idOf(WORKER, `edge.${node}`), {
+      ...{ cluster: 'edge', node, isAdopted: true, state: 'in-service', stateSinceMs: 1, readiness: 'ready' },
+      ...{ readinessSinceMs: 1, createdAtMs: 1, ...CHANGED },
+    }),
+  );
+}
+
 export function sampleClusters(): Change[] {
   return [
     put(CLUSTER, idOf(CLUSTER, 'edge'), {

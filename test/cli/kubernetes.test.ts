@@ -5,6 +5,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { waitFor } from '../ha/wait-for.ts';
 import { MinimalApi } from '../kubernetes/minimal-api.ts';
 import { selfSigned } from '../self-signed.ts';
 import { newFolder, startServer } from './muster.ts';
@@ -12,6 +13,7 @@ import { newFolder, startServer } from './muster.ts';
 const server = await startServer(newFolder());
 const { muster } = server;
 const folder = newFolder();
+const CONTROL_PLANE = 'node-role.kubernetes.io/control-plane';
 const SECRET = 'planted-secret-of-a-user';
 let api: MinimalApi;
 
@@ -51,12 +53,18 @@ async function revision(): Promise<number> {
 }
 
 beforeAll(async () => {
-  api = await MinimalApi.start(['a', 'b'], [{ name: 'web-1', node: 'a' }]);
+  api = await MinimalApi.start(['a', 'b', 'c', 'master'], [{ name: 'web-1', node: 'a' }]);
   expect(await muster('clusters', 'add', 'edge', '--kubeconfig', kubeconfig('edge.conf'))).toMatchObject({
     code: 0,
     out: 'Cluster edge is registered. Its API answers. It does not say what Muster may do there.\n',
   });
-  expect(await muster('workers', 'adopt', 'a', '--cluster', 'edge')).toMatchObject({ code: 0 });
+  api.label('master', CONTROL_PLANE);
+  const flavor = await muster('flavors', 'create', 'm', '--vcpus', '1', '--memory', '512', '--disk', '1');
+  expect(flavor).toMatchObject({ code: 0 });
+  const created = await muster('instances', 'create', 'vm', '--flavor', 'm', '--network', 'none');
+  expect(created).toMatchObject({ code: 0 });
+  for (const more of [['a'], ['b', '--instance', 'vm']])
+    expect(await muster('workers', 'adopt', ...more, '--cluster', 'edge')).toMatchObject({ code: 0 });
 });
 afterAll(() => api.stop());
 
@@ -73,6 +81,8 @@ test('files that a kubeconfig names are put inside', async () => {
     err: expect.stringContaining('There is no file') as string,
   });
 });
+
+const OF_CONTROL_PLANE = /is of the control plane: such nodes are not drained or removed here/;
 
 describe('refused', () => {
   test.each<[string, () => Promise<readonly string[]> | readonly string[], RegExp]>([
@@ -127,20 +137,31 @@ describe('refused', () => {
     ],
     [
       'more than there are',
-      () => ['workers', 'drain', '--count', '2', '--cluster', 'edge'],
-      /has 1 workers of which that can be asked/,
+      () => ['workers', 'drain', '--count', '3', '--cluster', 'edge'],
+      /has 2 workers of which that can be asked/,
     ],
     ['a Node that is a worker', () => ['workers', 'adopt', 'a', '--cluster', 'edge'], /is a worker already/],
     ['a Node that is not there', () => ['workers', 'adopt', 'z', '--cluster', 'edge'], /has no Node "z"/],
     [
       'an instance that is not there',
-      () => ['workers', 'adopt', 'b', '--instance', 'vm', '--cluster', 'edge'],
-      /no instance "vm"/,
+      () => ['workers', 'adopt', 'c', '--instance', 'none', '--cluster', 'edge'],
+      /no instance "none"/,
+    ],
+    [
+      'an instance that is a worker already',
+      () => ['workers', 'adopt', 'c', '--instance', 'vm', '--cluster', 'edge'],
+      /Instance "vm" is worker "edge.b" already/,
+    ],
+    ['a Node of the control plane', () => ['workers', 'adopt', 'master', '--cluster', 'edge'], OF_CONTROL_PLANE],
+    [
+      'to forget a worker of another cluster',
+      () => ['workers', 'forget', 'edge.a', 'inline.b'],
+      /"inline.b" is no name/,
     ],
     [
       'a cluster with workers',
       () => ['clusters', 'delete', 'edge'],
-      /Cluster "edge" has 1 workers\. Remove them first/,
+      /Cluster "edge" has 2 workers\. Remove them first/,
     ],
     ['workers where none join', () => ['workers', 'add', 'edge', '--flavor', 'm'], /takes adopted workers only/],
   ])('%s', async (_, compose, sentence) => {
@@ -151,6 +172,26 @@ describe('refused', () => {
     expect(`${out}${err}${server.err()}`).not.toContain(SECRET);
     expect(await revision()).toBe(before);
   });
+});
+
+test('a worker that becomes one of the control plane is drained no more, and is forgotten without a change of its Node', async () => {
+  expect(await muster('workers', 'adopt', 'c', '--cluster', 'edge')).toMatchObject({ code: 0 });
+  api.label('c', CONTROL_PLANE);
+  await waitFor(
+    'the next look',
+    async () =>
+      (await muster('workers', 'show', 'edge.c', '--output', 'json')).out.includes('isControlPlane') || undefined,
+  );
+  for (const verb of ['preview', 'drain', 'remove'])
+    expect(await muster('workers', verb, 'edge.c')).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(OF_CONTROL_PLANE) as string,
+    });
+  expect(await muster('workers', 'forget', 'edge.c')).toMatchObject({
+    code: 0,
+    out: 'Not workers any more: edge.c. Their Nodes stay as they are.\n',
+  });
+  expect(api.changes).toEqual([]);
 });
 
 async function wrongAuthority(): Promise<readonly string[]> {

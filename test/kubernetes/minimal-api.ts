@@ -65,6 +65,12 @@ export class MinimalApi {
     await closed;
   }
 
+  /** As whoever has a node become one of the control plane. */
+  label(name: string, label: string): void {
+    const node = this.#nodes.get(name);
+    if (node !== undefined) node.metadata.labels = { ...node.metadata.labels, [label]: '' };
+  }
+
   nodeSpec(name: string): object | undefined {
     return this.#nodes.get(name)?.spec;
   }

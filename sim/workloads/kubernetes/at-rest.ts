@@ -4,7 +4,7 @@ import { idOf } from '../../../src/fleet/index.ts';
 import { INSTANCE } from '../../../src/instances/index.ts';
 import { WORKER } from '../../../src/kubernetes/index.ts';
 import { WORKER_JOIN } from '../../../src/kubernetes/join/model.ts';
-import type { Worker } from '../../../src/kubernetes/model.ts';
+import type { Readiness, Worker } from '../../../src/kubernetes/model.ts';
 import { isBusy } from '../../../src/kubernetes/workers/busy.ts';
 import type { ClusterNode } from '../../../src/kubernetes/cluster-api/cluster-api.ts';
 import {
@@ -98,10 +98,17 @@ function nodeOf(world: World, worker: Worker): ClusterNode | undefined {
   return clusterOf(world, worker)?.memory.look().readNode(worker.node);
 }
 
+/** Of another Node of its name nothing is shown. */
+function readinessOf({ nodeUid, providerId }: Worker, node: ClusterNode | undefined): Readiness {
+  if (node === undefined) return 'missing';
+  const saysSo = nodeUid === undefined && (providerId === undefined || providerId === node.providerId);
+  return nodeUid === node.uid || saysSo ? node.readiness : 'replaced';
+}
+
 function workerAtRest(world: World, id: string, doc: Worker): string[] {
   if (isBusy(world.truth, doc)) return [];
   const node = nodeOf(world, doc);
-  const readiness = node?.readiness ?? 'missing';
+  const readiness = readinessOf(doc, node);
   const cluster = clusterOf(world, doc);
   const isMeddled = cluster?.meddledNodes.has(doc.node) === true;
   return [

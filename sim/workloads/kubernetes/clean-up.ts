@@ -4,6 +4,7 @@ import { HOST, recoverHosts } from '../../../src/hosts/index.ts';
 import { WORKER } from '../../../src/kubernetes/index.ts';
 import { isBusy } from '../../../src/kubernetes/workers/busy.ts';
 import { removeWorkers } from '../../../src/kubernetes/workers/decide.ts';
+import { forgetWorkers } from '../../../src/kubernetes/workers/forget.ts';
 import type { StoredWorker } from '../../../src/kubernetes/workers/transitions.ts';
 import { cancelOperation, OPERATION } from '../../../src/operations/index.ts';
 import { MARKS, type SimCluster } from '../../world/clusters/sim-cluster.ts';
@@ -72,6 +73,9 @@ function removal(
       cancelOperation(fleet, { id: operation, kinds: composition.operationKinds, nowMs }),
     );
   }
+  // Its own Node is gone, and the one of its name is nobody's business.
+  if (doc.readiness === 'replaced' && doc.isAdopted === true)
+    return plain(by, (fleet) => forgetWorkers(fleet, { cluster: doc.cluster, nodes: [doc.node] }));
   return plain(by, (fleet, nowMs) =>
     removeWorkers(fleet, {
       ...{ cluster: doc.cluster, operation: idOf(OPERATION, `${OWN}${by}`), by, nowMs, why: id },

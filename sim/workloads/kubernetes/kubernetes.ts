@@ -81,7 +81,10 @@ async function adoptSome(world: World, operator: Operator, tag: string): Promise
   const { name: cluster, memory } = rng.pick(world.clusters);
   const free = memory.objects.nodes.list().flatMap(([node, { isControlPlane }]) => {
     const isOther = node === 'other' || (isControlPlane && rng.chance(0.8));
-    return isOther || truth.get(WORKER, idOf(WORKER, `${cluster}.${node}`)) !== undefined ? [] : [node];
+    const worker = truth.get(WORKER, idOf(WORKER, `${cluster}.${node}`))?.doc;
+    // Of one that was registered again it is said that it is the same machine.
+    const isKnown = worker !== undefined && worker.readiness !== 'replaced';
+    return isOther || isKnown ? [] : [node];
   });
   if (free.length > 0) await adopt(world, operator, { tag, cluster, node: rng.pick(free) });
 }

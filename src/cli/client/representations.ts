@@ -1202,7 +1202,7 @@ export interface TransportZone {
 export interface WorkerPreview {
   readonly worker: string;
   readonly node: string;
-  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing';
+  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing' | 'replaced';
   readonly isUnschedulable: boolean;
   readonly isBlocked: boolean;
   readonly pods: readonly {
@@ -1225,11 +1225,12 @@ export interface Worker {
   readonly nodeUid?: string;
   readonly instance?: string;
   readonly isAdopted?: true;
+  readonly isControlPlane?: true;
   readonly providerId?: string;
   readonly machineKey?: { readonly key: string; readonly fingerprint: string; readonly atMs: number };
   readonly state: 'building' | 'joining' | 'in-service' | 'draining' | 'drained' | 'removing';
   readonly stateSinceMs: number;
-  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing';
+  readonly readiness: 'ready' | 'not-ready' | 'unknown' | 'missing' | 'replaced';
   readonly readinessSinceMs: number;
   readonly cordon?: {
     readonly operation: string;

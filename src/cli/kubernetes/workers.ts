@@ -90,7 +90,7 @@ export function workersCommand(cli: Cli): Command {
       filters: [
         ['--cluster <name>', 'only workers of this cluster'],
         ['--state <state>', 'only those in this state, such as drained'],
-        ['--readiness <readiness>', 'only those whose Node is ready, not-ready, unknown or missing'],
+        ['--readiness <readiness>', 'only those whose Node is ready, not-ready, unknown, missing or replaced'],
         ['--instance <name>', 'only the one on this instance'],
       ],
       examples: [['those whose Node is not Ready', 'muster workers list --cluster edge --readiness not-ready']],
@@ -100,6 +100,7 @@ export function workersCommand(cli: Cli): Command {
     showMachineLog(cli),
     listDrains(cli),
     adoptWorkers(cli),
+    forgetWorkers(cli),
     previewWorkers(cli),
     drainWorkers(cli, 'drain'),
     drainWorkers(cli, 'remove'),
@@ -138,6 +139,25 @@ function adoptWorkers(cli: Cli): Command {
       body: { nodes },
     });
     await session.reportDone(adopted, `Adopted as workers: ${adopted.workers.join(', ')}.`);
+    return undefined;
+  });
+}
+
+function forgetWorkers(cli: Cli): Command {
+  const command = new Command('forget')
+    .description('Have adopted Nodes be workers no more; nothing is changed in the cluster')
+    .argument('<workers...>', NAMES_HELP)
+    .option('--cluster <name>', CLUSTER_HELP);
+  addExamples(command, ['one that others look after from now on', 'muster workers forget edge.node-1']);
+  return withAction<{ readonly cluster?: string }>(cli, command, async (session, { args, options }) => {
+    const path = `/api/v1/clusters/${encodeURIComponent(clusterOf(args, options))}/workers/forget`;
+    const forgotten = await session.client.write<{ readonly workers: readonly string[] }>('POST', path, {
+      body: { workers: args },
+    });
+    await session.reportDone(
+      forgotten,
+      `Not workers any more: ${forgotten.workers.join(', ')}. Their Nodes stay as they are.`,
+    );
     return undefined;
   });
 }

@@ -8,7 +8,7 @@ export interface ClusterNode {
   readonly uid: string;
   readonly resourceVersion: string;
   /** What the Ready condition says: `unknown` when its kubelet was silent for too long. */
-  readonly readiness: Exclude<Readiness, 'missing'>;
+  readonly readiness: Exclude<Readiness, 'missing' | 'replaced'>;
   readonly isUnschedulable: boolean;
   /** Load balancers outside the cluster send it nothing. */
   readonly isExcludedFromLoadBalancers: boolean;

@@ -4,7 +4,7 @@ import { ALARM } from '../../alarms/index.ts';
 import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';
 import { CLUSTER } from '../model.ts';
-import { EDGE, simulatedNode, WorkersWorld } from '../workers-fixture.ts';
+import { EDGE, simulatedNode, worker, WorkersWorld } from '../workers-fixture.ts';
 import { recordObservation, type ClusterObservation } from './observe.ts';
 
 async function observe(world: WorkersWorld, observation: ClusterObservation): Promise<number> {
@@ -42,15 +42,52 @@ test('a-silent-cluster-is-one-alarm, and what was seen last stays', async () => 
   expect([...world.fleet.all(ALARM)]).toEqual([]);
 });
 
-test('a-node-that-was-made-again-is-the-same-worker, unless an operation has it in hand', async () => {
+const PROVIDER = 'muster:///edge/a';
+
+test('a-node-that-was-made-again-is-the-same-worker where its provider id says so, unless an operation has it in hand', async () => {
   const world = await WorkersWorld.of(['a', 'b']);
-  world.cluster.objects.nodes.put('a', simulatedNode('a', { uid: 'again' }));
-  await observe(world, seen(world));
-  expect(world.worker('a')).toMatchObject({ nodeUid: 'again' });
+  await world.put(worker('a', { providerId: PROVIDER }), worker('b', { providerId: PROVIDER }));
   await world.drain(['b']);
-  world.cluster.objects.nodes.put('b', simulatedNode('b', { uid: 'again' }));
+  for (const node of ['a', 'b'])
+    world.cluster.objects.nodes.put(node, simulatedNode(node, { uid: 'again', providerId: PROVIDER }));
   await observe(world, seen(world));
-  expect(world.worker('b')).toMatchObject({ nodeUid: 'uid-b' });
+  expect(world.worker('a')).toMatchObject({ nodeUid: 'again', readiness: 'ready' });
+  expect(world.worker('b')).toMatchObject({ nodeUid: 'uid-b', readiness: 'replaced' });
+});
+
+test.each([
+  ['one that says nothing', undefined, undefined],
+  ['one that says nothing, of a worker that Muster has joined', PROVIDER, undefined],
+  ['one that says that it is another machine', PROVIDER, 'cloud:///other'],
+])('never: a Node that took the name is taken for the worker: %s', async (_, known, says) => {
+  const world = await WorkersWorld.of(['a']);
+  await world.put(worker('a', known === undefined ? {} : { providerId: known }));
+  const foreign = { uid: 'foreign', ...(says !== undefined && { providerId: says }) };
+  world.cluster.objects.nodes.put('a', simulatedNode('a', foreign));
+  expect(await observe(world, seen(world))).toBe(1);
+  expect(world.worker('a')).toMatchObject({ nodeUid: 'uid-a', readiness: 'replaced' });
+  expect(await observe(world, seen(world))).toBe(0);
+});
+
+test('a-node-that-gets-the-label-of-the-control-plane-later-is-no-victim, until the label goes', async () => {
+  const world = await WorkersWorld.of(['a', 'b']);
+  world.cluster.objects.nodes.put('a', simulatedNode('a', { isControlPlane: true }));
+  expect(await observe(world, seen(world))).toBe(1);
+  expect(await world.refuseDrain({ workers: { nodes: ['b', 'a'] } })).toMatchObject({
+    code: 'control-plane-node',
+    field: '/workers/1',
+  });
+  expect(await world.refuseDrain({ workers: { count: 2 } })).toMatchObject({ code: 'too-few-workers' });
+  // Nor is it the first when it is the only one that is not well.
+  world.cluster.objects.nodes.put('a', simulatedNode('a', { isControlPlane: true, isSick: true }));
+  await observe(world, seen(world));
+  await world.drain([], { workers: { count: 1 } });
+  expect(world.worker('b')?.work).toBeDefined();
+  expect(world.worker('a')?.work).toBeUndefined();
+  world.cluster.objects.nodes.put('a', simulatedNode('a'));
+  await observe(world, seen(world));
+  expect(world.worker('a')?.isControlPlane).toBeUndefined();
+  await world.drain(['a']);
 });
 
 test('what-muster-may-not-do-there-is-kept', async () => {

@@ -57,11 +57,28 @@ function putCluster(doc: Cluster, nowMs: number): Change {
 }
 
 function recordNode({ id, doc }: StoredWorker, node: ClusterNode | undefined, nowMs: number): Change[] {
+  const own = node !== undefined && isOwnNode(doc, node) ? node : undefined;
+  const readiness = own?.readiness ?? (node === undefined ? 'missing' : 'replaced');
+  const { isControlPlane: was, ...rest } = doc;
+  const isControlPlane = own?.isControlPlane ?? was === true;
   // What is under way goes by the Node that it began with.
-  const uid = doc.work === undefined && node !== undefined ? { nodeUid: node.uid } : {};
-  const readiness: Worker['readiness'] = node?.readiness ?? 'missing';
-  const since = readiness === doc.readiness ? {} : { readiness, readinessSinceMs: nowMs };
-  const after: Worker = { ...doc, ...uid, ...since };
-  if (after.nodeUid === doc.nodeUid && after.readiness === doc.readiness) return [];
-  return [put(WORKER, id, { ...after, changedBy: BY, changedAtMs: nowMs })];
+  const nodeUid = doc.work === undefined ? (own?.uid ?? doc.nodeUid) : doc.nodeUid;
+  if (readiness === doc.readiness && nodeUid === doc.nodeUid && isControlPlane === (was === true)) return [];
+  const after: Worker = {
+    ...{ ...rest, readiness, readinessSinceMs: readiness === doc.readiness ? doc.readinessSinceMs : nowMs },
+    ...(nodeUid !== undefined && { nodeUid }),
+    ...(isControlPlane && { isControlPlane }),
+    ...{ changedBy: BY, changedAtMs: nowMs },
+  };
+  return [put(WORKER, id, after)];
+}
+
+/**
+ * A name is no identity: a Node with another UID is another machine, unless it says by its provider id that it is this worker's and nothing is under way. Before the first
+ * look it must not say that it is another's.
+ */
+function isOwnNode({ nodeUid, providerId, work }: Worker, node: ClusterNode): boolean {
+  if (nodeUid === node.uid) return true;
+  if (nodeUid === undefined) return providerId === undefined || providerId === node.providerId;
+  return work === undefined && providerId !== undefined && providerId === node.providerId;
 }

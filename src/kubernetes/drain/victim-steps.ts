@@ -177,11 +177,13 @@ export function observeOther(victim: Victim, result: NodeResult): RecordStep | u
   return wait(item, { ...reason, tries }, nowMs + LOOK_AGAIN_MS);
 }
 
-/** A new request is about the Node that is there now; a retry of this one would be so without anybody having asked for it. */
+/** That the one there now is the same machine is said by its provider id, or by an operator who adopts it: what has no such id keeps the UID of its own. */
 function failReplaced(victim: Victim): RecordStep {
   mark('node-replaced');
   const { item, worker } = victim;
-  const { nodeUid: _, ...doc } = endWork(worker.doc, noteOf(victim));
+  const ended = endWork(worker.doc, noteOf(victim));
+  const { nodeUid: _, ...without } = ended;
+  const doc = ended.providerId === undefined ? ended : without;
   const failed = {
     state: 'failed',
     step: item.doc.step,

@@ -3,7 +3,7 @@
 import { idOf, type Change, type FleetReader } from '../../fleet/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import { beginReturn } from '../drain/return-operation.ts';
-import { CLUSTER, LEAVING_WORKERS_BY_CLUSTER, type Worker } from '../model.ts';
+import { CLUSTER, LEAVING_WORKERS_BY_CLUSTER, type Readiness, type Worker } from '../model.ts';
 import { isBusy } from '../workers/busy.ts';
 import type { StoredWorker } from '../workers/transitions.ts';
 import { clusterOf, cordonsAhead, findPlace, findInstanceOf, listTurns } from './leaving-workers.ts';
@@ -39,9 +39,12 @@ function isInTheWay(fleet: FleetReader, worker: Worker): boolean {
   return isCordoned && !cordonsAhead(fleet, cluster) && listTurns(fleet, cluster).length > 0;
 }
 
+const SETTLED: readonly Readiness[] = ['ready', 'missing', 'replaced'];
+
 function isSettled(fleet: FleetReader, doc: Worker): boolean {
   const instance = findInstanceOf(fleet, doc);
   // It moves still, or has no host.
   if (instance !== undefined && (instance.state !== 'active' || instance.host === undefined)) return false;
-  return doc.readiness === 'ready' || doc.readiness === 'missing' || doc.cordon === undefined;
+  // Where its Node is gone, so is its cordon.
+  return SETTLED.includes(doc.readiness) || doc.cordon === undefined;
 }

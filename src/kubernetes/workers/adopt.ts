@@ -4,9 +4,12 @@ import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts'
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import type { ClusterNode } from '../cluster-api/cluster-api.ts';
-import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Worker } from '../model.ts';
-import { denyTwice } from './chosen-workers.ts';
+import { CLUSTER, WORKER, WORKERS_BY_INSTANCE, type Worker, type WorkerState } from '../model.ts';
+import { removeReport } from '../drain/drain-report.ts';
+import { isBusy } from './busy.ts';
+import { denyControlPlane, denyTwice } from './chosen-workers.ts';
 import { unknownCluster } from './decide.ts';
+import { adoptAgain } from './transitions.ts';
 
 export interface AdoptedNode {
   readonly node: string;
@@ -34,13 +37,16 @@ export function adoptNodes(fleet: FleetReader, command: AdoptNodes): Decision<re
     const denied = denyTwiceIn(nodes, nth) ?? denyNode(fleet, { cluster, adopted, nth, node, canSeeInstance });
     if (denied !== undefined) return refuse(denied);
     if (node === undefined) continue;
-    workers.push({
-      id: workerId(cluster, adopted.node),
-      doc: composeWorker(cluster, { adopted, node }, { by, nowMs }),
-    });
+    const id = workerId(cluster, adopted.node);
+    const before = fleet.get(WORKER, idOf(WORKER, id))?.doc;
+    const doc =
+      before === undefined
+        ? composeWorker(cluster, { adopted, node }, { by, nowMs })
+        : adoptAgain(before, { ...describeAdopted({ adopted, node }), by, nowMs });
+    workers.push({ id, doc });
   }
   return accept(
-    workers.map(({ id, doc }) => put(WORKER, idOf(WORKER, id), doc)),
+    workers.flatMap(({ id, doc }) => [put(WORKER, idOf(WORKER, id), doc), ...removeReport(fleet, id)]),
     workers.map(({ id }) => id),
   );
 }
@@ -68,25 +74,41 @@ interface NamedNode extends Pick<AdoptNodes, 'canSeeInstance'> {
 function denyNode(fleet: FleetReader, { cluster, adopted, nth, node, canSeeInstance }: NamedNode): Refusal | undefined {
   const { node: name, instance } = adopted;
   const [field, instanceField] = [`/nodes/${nth}/node`, `/nodes/${nth}/instance`];
-  if (fleet.get(WORKER, idOf(WORKER, workerId(cluster, name))) !== undefined) return workerExists(cluster, name, field);
+  const before = fleet.get(WORKER, idOf(WORKER, workerId(cluster, name)));
+  if (before !== undefined && !isLeftBehind(fleet, before.doc, node)) return workerExists(cluster, name, field);
   if (node === undefined) return unknownNode(cluster, name, field);
   if (node.isControlPlane) return denyControlPlane(name, field);
   if (instance === undefined) return undefined;
   if (fleet.get(INSTANCE, idOf(INSTANCE, instance)) === undefined || !canSeeInstance(fleet, instance))
     return unknownInstance(instance, instanceField);
   const [worker] = fleet.find(WORKERS_BY_INSTANCE, instance);
-  return worker === undefined ? undefined : denySecondWorker(instance, worker.id, instanceField);
+  return worker === undefined || worker.id === before?.id
+    ? undefined
+    : denySecondWorker(instance, worker.id, instanceField);
 }
 
-function composeWorker(
-  cluster: string,
-  { adopted, node }: { readonly adopted: AdoptedNode; readonly node: ClusterNode },
-  { by, nowMs }: Pick<AdoptNodes, 'by' | 'nowMs'>,
-): Worker {
+const WITH_NODE: readonly WorkerState[] = ['in-service', 'draining', 'drained'];
+
+/** Its Node is not the one that has the name now, and nothing is under way with it. */
+function isLeftBehind(fleet: FleetReader, worker: Worker, node: ClusterNode | undefined): boolean {
+  return (
+    node !== undefined && node.uid !== worker.nodeUid && WITH_NODE.includes(worker.state) && !isBusy(fleet, worker)
+  );
+}
+
+interface AdoptedAs {
+  readonly adopted: AdoptedNode;
+  readonly node: ClusterNode;
+}
+
+function describeAdopted({ adopted: { instance }, node: { uid, readiness } }: AdoptedAs) {
+  return { nodeUid: uid, readiness, ...(instance !== undefined && { instance }) };
+}
+
+function composeWorker(cluster: string, named: AdoptedAs, { by, nowMs }: Pick<AdoptNodes, 'by' | 'nowMs'>): Worker {
   return {
-    ...{ cluster, node: adopted.node, nodeUid: node.uid, isAdopted: true },
-    ...(adopted.instance !== undefined && { instance: adopted.instance }),
-    ...{ state: 'in-service', stateSinceMs: nowMs, readiness: node.readiness, readinessSinceMs: nowMs },
+    ...{ cluster, node: named.adopted.node, isAdopted: true, ...describeAdopted(named) },
+    ...{ state: 'in-service', stateSinceMs: nowMs, readinessSinceMs: nowMs },
     ...{ createdAtMs: nowMs, changedBy: by, changedAtMs: nowMs },
   };
 }
@@ -99,11 +121,6 @@ function workerExists(cluster: string, node: string, field: string): Refusal {
 function unknownNode(cluster: string, node: string, field: string): Refusal {
   const message = `Cluster "${cluster}" has no Node "${node}". Name it as "kubectl get nodes" does.`;
   return { kind: 'invalid', code: 'unknown-node', message, field, facts: { cluster, node } };
-}
-
-function denyControlPlane(node: string, field: string): Refusal {
-  const message = `Node "${node}" is of the control plane: such nodes are not drained or removed here. Name workers only.`;
-  return { kind: 'invalid', code: 'control-plane-node', message, field, facts: { node } };
 }
 
 function unknownInstance(instance: string, field: string): Refusal {

@@ -15,6 +15,8 @@ export interface ChosenWorkers {
 
 interface WorkerChoice {
   readonly cluster: string;
+  /** Whether a Node of the control plane may be among them. */
+  readonly takesControlPlane?: boolean;
   /** A number is of workers in these; a name is taken in any state. */
   readonly states: readonly WorkerState[];
 }
@@ -26,7 +28,7 @@ export function chooseWorkers(
   choice: WorkerChoice,
   { nodes, count }: ChosenWorkers,
 ): readonly StoredWorker[] | Refusal {
-  if (nodes !== undefined && count === undefined) return findWorkers(fleet, choice.cluster, nodes);
+  if (nodes !== undefined && count === undefined) return findWorkers(fleet, choice, nodes);
   if (nodes === undefined && count !== undefined) return chooseCount(fleet, choice, count);
   const message = 'Name the workers, or say how many: exactly one of "workers" and "count".';
   return { kind: 'invalid', code: 'workers-or-count', message, field: FIELD };
@@ -42,7 +44,11 @@ function chooseCount(
   return chosen.length === count ? chosen : denyTooMany(cluster, count, chosen.length);
 }
 
-function findWorkers(fleet: FleetReader, cluster: string, names: readonly string[]): readonly StoredWorker[] | Refusal {
+function findWorkers(
+  fleet: FleetReader,
+  { cluster, takesControlPlane = false }: WorkerChoice,
+  names: readonly string[],
+): readonly StoredWorker[] | Refusal {
   const found: StoredWorker[] = [];
   for (const [nth, name] of names.entries()) {
     const field = `${FIELD}/${nth}`;
@@ -51,9 +57,15 @@ function findWorkers(fleet: FleetReader, cluster: string, names: readonly string
     const worker = fleet.get(WORKER, idOf(WORKER, `${cluster}.${node}`));
     if (worker === undefined) return unknownWorker(cluster, name, field);
     if (found.some(({ id }) => id === worker.id)) return denyTwice(name, field);
+    if (worker.doc.isControlPlane === true && !takesControlPlane) return denyControlPlane(worker.doc.node, field);
     found.push(worker);
   }
   return found;
+}
+
+/** Of a worker, where it may be named by its Node alone. */
+export function wholeName(cluster: string, name: string): string {
+  return name.includes('.') ? name : `${cluster}.${name}`;
 }
 
 function unknownWorker(cluster: string, worker: string, field: string): Refusal {
@@ -70,6 +82,11 @@ function denyOtherCluster(cluster: string, worker: string, field: string): Refus
 export function denyTwice(worker: string, field: string): Refusal {
   const message = `Worker "${worker}" is named more than once. Name each worker once.`;
   return { kind: 'invalid', code: 'duplicate-worker', message, field, facts: { worker } };
+}
+
+export function denyControlPlane(node: string, field: string): Refusal {
+  const message = `Node "${node}" is of the control plane: such nodes are not drained or removed here. Name workers only.`;
+  return { kind: 'invalid', code: 'control-plane-node', message, field, facts: { node } };
 }
 
 function denyCount(count: number): Refusal {

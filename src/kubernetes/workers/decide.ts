@@ -83,6 +83,8 @@ export function returnWorkers(
   if ('code' in found) return refuse(found);
   if ('underWay' in found) return accept([], found.underWay);
   const { workers } = found;
+  const lost = workers.find(({ doc }) => doc.forced?.disruption === 'delete');
+  if (lost !== undefined) return refuse(denyLost(lost));
   const changes = beginReturn(fleet, { operation, why, workers, by, nowMs });
   return accept(changes, { operation, workers: workers.map(({ id }) => id) });
 }
@@ -92,8 +94,8 @@ export function chooseForDrain(
   fleet: FleetReader,
   { cluster: name, workers: wanted, policy }: Pick<DrainRequest, 'cluster' | 'workers' | 'policy'>,
 ): { readonly workers: readonly StoredWorker[]; readonly policy: DrainPolicy } | Refusal {
-  const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
-  if (cluster === undefined) return unknownCluster(name);
+  const cluster = findCluster(fleet, name);
+  if ('code' in cluster) return cluster;
   const workers = chooseWorkers(fleet, { cluster: name, states: REMOVABLE }, wanted);
   return 'code' in workers ? workers : { workers, policy: { ...cluster.drainPolicy, ...policy } };
 }
@@ -110,9 +112,10 @@ function resolveRequest(
   { cluster: name, workers: wanted }: Pick<DrainRequest, 'cluster' | 'workers'>,
   how: Omit<DrainVerb, 'extraMs'>,
 ): Resolved {
-  const cluster = fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc;
-  if (cluster === undefined) return unknownCluster(name);
-  const workers = chooseWorkers(fleet, { cluster: name, states: how.states }, wanted);
+  const cluster = findCluster(fleet, name);
+  if ('code' in cluster) return cluster;
+  const takesControlPlane = how.kind === WORKER_RETURN;
+  const workers = chooseWorkers(fleet, { cluster: name, states: how.states, takesControlPlane }, wanted);
   if ('code' in workers) return workers;
   const underWay = findUnderWay(fleet, workers, how.kind);
   if (underWay !== undefined) return { underWay };
@@ -133,15 +136,25 @@ function findUnderWay(fleet: FleetReader, workers: readonly StoredWorker[], kind
   return { operation: operation.id, workers: workers.map((worker) => worker.id) };
 }
 
+export function findCluster(fleet: FleetReader, name: string): Cluster | Refusal {
+  return fleet.get(CLUSTER, idOf(CLUSTER, name))?.doc ?? unknownCluster(name);
+}
+
 export function unknownCluster(name: string): Refusal {
   const message = `There is no cluster "${name}". List them with "muster clusters list".`;
   return { kind: 'not-found', code: 'unknown-cluster', message, facts: { cluster: name } };
 }
 
-function denyBusy({ id, doc }: StoredWorker): Refusal {
+export function denyBusy({ id, doc }: StoredWorker): Refusal {
   const operation = doc.work?.operation ?? '';
   const message = `Worker "${id}" is in the hands of operation ${operation}. Wait for it, or cancel it with "muster operations cancel ${operation}".`;
   return { kind: 'conflict', code: 'worker-busy', message, facts: { worker: id, operation } };
+}
+
+/** No machine is behind it any more. */
+function denyLost({ id }: StoredWorker): Refusal {
+  const message = `The instance of worker "${id}" was deleted by force: there is nothing to give back. Take it out with "muster workers remove ${id}".`;
+  return { kind: 'conflict', code: 'worker-instance-deleted', message, facts: { worker: id } };
 }
 
 const STATE_ADVICE: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 // The HTTP surface of workers: list and show them and their drains, and ask for drains, removals and returns. No decisions here.
 import { Type } from 'typebox';
 import {
+  answer,
   BY_ID,
   ID,
   readRoutes,
@@ -25,6 +26,8 @@ import {
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
 import { acceptedAnswer, WORKERS_ACCEPTED } from './accepted.ts';
 import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
+import { wholeName } from './chosen-workers.ts';
+import { forgetWorkers } from './forget.ts';
 import { chosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
 
 const TAG = 'workers';
@@ -54,6 +57,25 @@ const REPORTS: Listing<'drain-report', DrainReport> = {
 const DrainBody = strictObject({ ...WORKERS_FIELDS, ...POLICY_FIELDS, reason: REASON });
 const ReturnBody = strictObject({ workers: WORKERS, reason: REASON });
 
+const forgetRoute: Route = write({
+  method: 'POST',
+  path: '/api/v1/clusters/:id/workers/forget',
+  tag: TAG,
+  about: 'Have adopted Nodes be workers no more; nothing is changed in the cluster',
+  access: 'operator',
+  scope: 'site',
+  params: BY_ID,
+  body: strictObject({ workers: WORKERS }),
+  answers: { 200: { about: 'those that are forgotten', schema: strictObject({ workers: Type.Array(Type.String()) }) } },
+  handle: ({ params: { id: cluster }, body: { workers: nodes } }) => ({
+    target: { representation: CLUSTER_REPRESENTATION, id: cluster },
+    why: `forget workers of cluster ${cluster}`,
+    decide: (fleet) => forgetWorkers(fleet, { cluster, nodes }),
+    answer: (workers) => ({ ...answer({ workers }, 200), memo: '' }),
+    recompose: () => answer({ workers: nodes.map((node) => wholeName(cluster, node)) }, 200),
+  }),
+});
+
 export const workerRoutes: readonly Route[] = [
   ...readRoutes(
     { path: '/api/v1/workers', plural: TAG, singular: 'worker', representation: WORKER_REPRESENTATION },
@@ -69,6 +91,7 @@ export const workerRoutes: readonly Route[] = [
   drainRoute('drain', 'Bring all pods off workers within their budgets, and leave them cordoned', drainWorkers),
   drainRoute('remove', 'Drain workers, then take their Nodes and their instances away', removeWorkers),
   returnRoute(),
+  forgetRoute,
 ];
 
 type DrainDecision = (fleet: FleetReader, request: DrainRequest) => Decision<WorkersAnswer>;

@@ -120,8 +120,25 @@ export interface ResumeService extends ChangeNote {
 /** Its cordon was taken back. */
 export function resumeService(worker: Worker, { keepsLeaving, ...change }: ResumeService): Worker {
   const ended = endWork(worker, change);
-  const { cordon: _, forced: __, ...rest } = keepsLeaving ? loseTurn(ended) : endLeaving(ended);
+  const { cordon: _, forced, ...without } = keepsLeaving ? loseTurn(ended) : endLeaving(ended);
+  // One whose instance was deleted is given back by cancels only, and stays without it.
+  const rest: Worker = { ...without, ...(forced?.disruption === 'delete' && { forced }) };
   return rest.state === 'in-service' ? rest : moveTo(rest, 'in-service', change);
+}
+
+export interface AdoptAgain extends ChangeNote {
+  readonly nodeUid: string;
+  readonly readiness: Worker['readiness'];
+  readonly instance?: string;
+}
+
+/** An operator says that the Node that has its name now is this worker's. What was begun with the one before is over. */
+export function adoptAgain(worker: Worker, { nodeUid, readiness, instance, ...change }: AdoptAgain): Worker {
+  const { providerId: _, isControlPlane: __, ...resumed } = resumeService(worker, { ...change, keepsLeaving: false });
+  return {
+    ...{ ...resumed, nodeUid, readiness, readinessSinceMs: change.nowMs, isAdopted: true },
+    ...(instance !== undefined && { instance }),
+  };
 }
 
 /** Its machine is lost: it joins again from the beginning. */

@@ -1,5 +1,5 @@
 // Which workers go when only a number is said: those that serve nobody first (their Node is missing or not Ready), then the newest, ties by id. Workers that
-// another operation has in hand are left out. Control-plane nodes are never workers.
+// another operation has in hand are left out, and so are Nodes of the control plane, as they were seen last.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import { WORKERS_BY_CLUSTER, type Worker, type WorkerState } from '../model.ts';
@@ -15,7 +15,9 @@ export interface VictimCount {
 /** As many as there are, up to `count`. */
 export function chooseVictims(fleet: FleetReader, { cluster, count, states }: VictimCount): StoredWorker[] {
   const workers = [...fleet.find(WORKERS_BY_CLUSTER, cluster)];
-  const free = workers.filter(({ doc }) => states.includes(doc.state) && !isBusy(fleet, doc));
+  const free = workers.filter(
+    ({ doc }) => doc.isControlPlane !== true && states.includes(doc.state) && !isBusy(fleet, doc),
+  );
   return free.toSorted((a, b) => compareVictims(fleet, a, b)).slice(0, count);
 }
 
