@@ -3,6 +3,7 @@ import { contribute, hideKind, provide, type DocumentMetric, type Module } from 
 import { noProject, wholeFleet } from '../access/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { Builders, BUILDERS, INSTANCE_HOLDS, INSTANCE_USES } from '../instances/index.ts';
+import { OPERATIONS_CONTROLLER } from '../operations/module.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
 import { RegisteredClusters } from './cluster-api/apis-driver.ts';
 import {
@@ -105,7 +106,7 @@ export const kubernetesModule: Module = {
   controllers: (runtime) => {
     const options = { ...runtime.environment, apis: runtime.get(CLUSTER_APIS) };
     return [
-      new ClustersController(options),
+      new ClustersController({ ...options, operations: runtime.get(OPERATIONS_CONTROLLER) }),
       new TokensController(options),
       new SimulatedKubeletsController(options),
       new ReturnsController(runtime.environment),

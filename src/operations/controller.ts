@@ -1,11 +1,19 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
 // needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only wake it
 // sooner; a periodic scan finds everything they missed.
-import { mark, type FleetReader } from '../fleet/index.ts';
+import { idOf, mark, type FleetReader } from '../fleet/index.ts';
 import { isJournalAway, LeaseHolderLoop, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
 import { DriverConcurrency } from './concurrency.ts';
 import { decideSteps, extendDeadlines, finishOperation, recordStep, stopOperation } from './decide.ts';
-import type { DecideStep, Driver, PlannedStep, OperationKind, RecordStep, StoredOperation } from './kind.ts';
+import type {
+  DecideStep,
+  Driver,
+  PlannedStep,
+  OperationKind,
+  RecordStep,
+  StoredItem,
+  StoredOperation,
+} from './kind.ts';
 import { ITEM, OPERATION, UNFINISHED_OPERATIONS } from './model.ts';
 import { planOperation, type DueOperation, type Finish } from './plan.ts';
 import { RunningActions } from './running-actions.ts';
@@ -40,6 +48,8 @@ export class OperationsController {
   readonly #running: RunningActions;
   /** Items whose driver knows of a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
   readonly #stale = new Set<string>();
+  /** Items whose waits were ended early. */
+  #early: ReadonlySet<string> = new Set();
   #scanAtMs = 0;
   /** How much of what the clock jumped the deadlines have been given. */
   #followedMs = 0;
@@ -67,6 +77,18 @@ export class OperationsController {
     await this.#loop.run(signal);
   }
 
+  /**
+   * Plans these items as if what they wait for were due: somebody has seen that it may have come. Lost in a crash, and with the lease: their time comes by itself.
+   */
+  lookEarly(items: Iterable<StoredItem>): void {
+    const early = new Set(this.#early);
+    for (const { id, doc } of items) {
+      early.add(id);
+      this.#woken.wake(idOf(OPERATION, doc.operation), id);
+    }
+    this.#early = early;
+  }
+
   #untilScanMs(): number {
     if (this.#aheadToFollowMs() > 0) return AHEAD_RETRY_MS;
     return Math.max(0, this.#scanAtMs - this.#options.clock.nowMs());
@@ -82,8 +104,16 @@ export class OperationsController {
     await this.#compensateClock();
     const nowMs = clock.nowMs();
     const due = this.#takeDue(journal.fleet, nowMs);
+    const early = this.#takeEarly();
     if (journal.fence === undefined) return;
-    await Promise.all(due.flatMap((one) => this.#advance(one, nowMs) ?? []));
+    await Promise.all(due.flatMap((one) => this.#advance({ ...one, early }, nowMs) ?? []));
+  }
+
+  /** Those with an action under way stay: its answer may be of before. */
+  #takeEarly(): ReadonlySet<string> {
+    const early = this.#early;
+    if (early.size > 0) this.#early = new Set([...early].filter((item) => this.#concurrency.busy.has(item)));
+    return early;
   }
 
   /**

@@ -21,6 +21,74 @@ describe('the engine', () => {
     stop.abort();
   });
 
+  test('a-wait-that-is-ended-early is planned at once, and that is forgotten afterwards', async () => {
+    const asked: number[] = [];
+    const kind: OperationKind = {
+      ...whenReady,
+      plan: (_fleet, items, nowMs) =>
+        items
+          .filter(({ doc }) => doc.retryAtMs === undefined || nowMs >= doc.retryAtMs)
+          .map((item) => {
+            asked.push(nowMs);
+            return wait(item, { code: 'not-ready' }, nowMs + 3_000_000);
+          }),
+    };
+    const { clock, server } = world(kind);
+    const { journal, engine, stop } = await startLeading(server);
+    void engine.run(stop.signal);
+    await start(journal, false);
+    await flushMicrotasks();
+    expect(asked).toEqual([0]);
+    await clock.pass(20_000);
+    expect(asked).toEqual([0]);
+    const item = journal.fleet.get(ITEM, idOf(ITEM, 'op-1.a'));
+    if (item === undefined) throw new Error('there is no item');
+    const { revision } = journal.fleet;
+    engine.lookEarly([item]);
+    await flushMicrotasks();
+    expect(asked).toEqual([0, 20_000]);
+    await clock.pass(20_000);
+    expect(asked).toEqual([0, 20_000]);
+    // It waits for the same still: no news.
+    expect(journal.fleet.revision).toBe(revision);
+    stop.abort();
+  });
+
+  test('a-wait-that-is-ended-early-while-its-action-is-under-way is ended again after its answer', async () => {
+    const answers: (() => void)[] = [];
+    const driver: Driver = {
+      carryOut: () => new Promise((resolve) => answers.push(() => resolve({ kind: 'applied' }))),
+    };
+    const kind: OperationKind = {
+      ...whenReady,
+      plan: (_fleet, items, nowMs) =>
+        items
+          .filter(({ doc }) => doc.retryAtMs === undefined || nowMs >= doc.retryAtMs)
+          .map(({ id, revision, doc: { step, attempt } }) => ({
+            ...{ kind: 'act', item: id, expected: revision },
+            action: { driver: 'd', item: id, step, attempt, args: {} },
+          })),
+      observe: (_fleet, item, _outcome, nowMs) => wait(item, { code: 'not-ready' }, nowMs + 3_000_000),
+    };
+    const { server } = world(kind, new Map([['d', driver]]));
+    const { journal, engine, stop } = await startLeading(server);
+    void engine.run(stop.signal);
+    await start(journal, false);
+    await flushMicrotasks();
+    const item = journal.fleet.get(ITEM, idOf(ITEM, 'op-1.a'));
+    if (item === undefined) throw new Error('there is no item');
+    engine.lookEarly([item]);
+    await flushMicrotasks();
+    expect(answers).toHaveLength(1);
+    answers[0]?.();
+    await flushMicrotasks();
+    expect(answers).toHaveLength(2);
+    answers[1]?.();
+    await flushMicrotasks();
+    expect(answers).toHaveLength(2);
+    stop.abort();
+  });
+
   test('an-engine-that-saw-no-event-finds-the-work-by-its-scan', async () => {
     const { clock, server } = world();
     const { journal, engine, stop } = await startLeading(server);

@@ -28,6 +28,8 @@ export interface DueOperation {
   readonly busy?: { has(item: string): boolean };
   /** Items that wait for capacity: skipped by a scan of all, which would cost as much each time. */
   readonly queued?: { has(item: string): boolean };
+  /** Items that are planned as if their wait were over. */
+  readonly early?: ReadonlySet<string>;
 }
 
 export function planOperation(
@@ -48,11 +50,21 @@ export function planOperation(
   }
   if (nowMs > operation.doc.deadlineAtMs) return items.map((item) => planDeadlineFailure(fleet, kind, item, nowMs));
   if (operation.doc.stopped === true) return [];
-  const called = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
+  const callable = due.items === 'all' ? items.filter(({ id }) => due.queued?.has(id) !== true) : items;
+  const called = endWaits(callable, due.early);
   const planned = kind.plan(fleet, called, nowMs);
   if (planned.length === 0) return planned;
   const byId = new Map(called.map((item) => [item.id, item.doc]));
   return planned.filter((next) => !isSameWait(byId.get(next.item), next));
+}
+
+function endWaits(items: readonly StoredItem[], early: DueOperation['early']): readonly StoredItem[] {
+  if (early === undefined || early.size === 0) return items;
+  return items.map((item) => {
+    if (!early.has(item.id)) return item;
+    const { retryAtMs: _, ...doc } = item.doc;
+    return { ...item, doc };
+  });
 }
 
 function planCancel(fleet: FleetReader, kind: OperationKind, item: StoredItem, nowMs: number): PlannedStep {

@@ -14,6 +14,8 @@ import {
   type NodeRef,
   type NodeRegistration,
   type PodEviction,
+  type WatchedChange,
+  type WatchedKind,
 } from '../../../src/kubernetes/cluster-api/cluster-api.ts';
 import { CLUSTER } from '../../../src/kubernetes/index.ts';
 import type { ClusterApis } from '../../../src/kubernetes/drain/nodes-driver.ts';
@@ -134,9 +136,11 @@ class ClusterPort implements ClusterApi {
     return machines.find(({ name }) => name === host)?.powered !== false;
   }
 
-  /** Silent: whoever watches looks by itself as well. */
-  watch(): { close(): void } {
-    return { close: () => undefined };
+  /** Silent, until it is ended: whatever happens in this world is found by looking. */
+  watch(_what: WatchedKind, _onChange: (change: WatchedChange) => void, { signal }: ClusterCallOptions): Promise<void> {
+    const ended = Promise.withResolvers<never>();
+    signal.addEventListener('abort', () => ended.reject(abortReason(signal)), { once: true });
+    return ended.promise;
   }
 
   #exchange<T>(

@@ -4,13 +4,14 @@ import type { Clock, Ids, Journal } from '../../journal/index.ts';
 import { damagedReason, type Secrets } from '../../keys/index.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
 import { CLUSTER, type Cluster } from '../model.ts';
+import { isSameAccess } from './access-of-cluster.ts';
 import { parseClusterCredentials, type ClusterCredentials } from './client/access.ts';
 import { ApiClient } from './client/api-client-driver.ts';
 import type { ClusterApi } from './cluster-api.ts';
 import { SimulatedCluster } from './simulated/simulated-cluster-driver.ts';
 
 export interface RegisteredClustersOptions {
-  readonly journal: Pick<Journal, 'fleet' | 'submit'>;
+  readonly journal: Pick<Journal, 'fleet' | 'submit' | 'onCommit'>;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly secrets: Pick<Secrets, 'unseal'>;
@@ -67,10 +68,4 @@ export class RegisteredClusters implements ClusterApis {
     if (opened.kind === 'failed') return { reason: opened.reason };
     return parseClusterCredentials(opened.secret.reveal()) ?? { reason: damagedReason(owner) };
   }
-}
-
-/** Whether the cluster is reached in the same way. */
-function isSameAccess(one: Cluster, other: Cluster): boolean {
-  const fields = ['kind', 'endpoint', 'caCertificate', 'tlsServerName', 'skipTlsVerify', 'credentials'] as const;
-  return fields.every((field) => one[field] === other[field]);
 }

@@ -155,9 +155,20 @@ export interface ClusterApi {
   revokeBootstrapToken(id: string, how: ClusterCallOptions): Promise<void>;
   /** Registers a Node that is Ready, and renews its Lease: what a kubelet does, for workers that are simulated. */
   heartbeatNode(node: NodeRegistration, how: ClusterCallOptions): Promise<ClusterNode>;
-  /** Calls back when something may have changed. It only makes a look sooner: a silent watch loses nothing. */
-  watch(onChange: () => void): { close(): void };
+  /**
+   * Calls back when something may have changed there, until it ends: by its signal, or because the API ends it or is away. It only makes a look sooner: nothing follows
+   * from what it says, and one that is silent, breaks or never begins loses nothing.
+   */
+  watch(what: WatchedKind, onChange: (change: WatchedChange) => void, how: ClusterCallOptions): Promise<void>;
 }
+
+export type WatchedKind = 'nodes' | 'pods';
+
+/** Where to look. */
+export type WatchedChange =
+  | { readonly kind: 'node'; readonly node: string }
+  /** `node`: absent while it has none. */
+  | { readonly kind: 'pod'; readonly namespace: string; readonly node?: string };
 
 export interface NodeRef {
   readonly name: string;

@@ -1,6 +1,6 @@
 // The contract suite of cluster APIs: every implementation passes all of it, against nodes and pods that the harness makes.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ClusterCallOptions, ClusterApi, ClusterNode } from './cluster-api.ts';
+import type { ClusterCallOptions, ClusterApi, ClusterNode, WatchedChange, WatchedKind } from './cluster-api.ts';
 
 export interface WantedPods {
   readonly name: string;
@@ -39,6 +39,17 @@ export function describeClusterApi(name: string, start: () => Promise<ClusterHar
     };
     /** On either node. */
     const firstPod = async () => (await Promise.all(harness.nodes.map(podsOn))).flat()[0];
+    const watch = (what: WatchedKind) => {
+      const seen: WatchedChange[] = [];
+      const stop = new AbortController();
+      const watching = harness.api.watch(what, (change) => void seen.push(change), { signal: stop.signal });
+      const ended = watching.catch((error: unknown) => error);
+      const end = async (): Promise<void> => {
+        stop.abort(new Error('told to end'));
+        expect(await ended).toMatchObject({ message: 'told to end' });
+      };
+      return { seen, end };
+    };
     const podsOn = async (node: string) => (await harness.api.readContents(node, HOW)).pods;
 
     test('lists and reads nodes; one that is not there is no error', async () => {
@@ -135,6 +146,42 @@ export function describeClusterApi(name: string, start: () => Promise<ClusterHar
       const second = await harness.api.heartbeatNode(registration, HOW);
       expect(second).toMatchObject({ name: 'joined-node', uid: first.uid, readiness: 'ready' });
       await harness.api.deleteNode(first, HOW);
+    });
+
+    test('a-watch-shows-which-node-has-changed, until it is ended', async () => {
+      const watched = watch('nodes');
+      const node = await nodeNamed(harness.nodes[0]);
+      let isUnschedulable = false;
+      await harness.until('the change is seen', async () => {
+        isUnschedulable = !isUnschedulable;
+        await harness.api.markNode(node, { isUnschedulable }, HOW);
+        return watched.seen.some((change) => change.kind === 'node' && change.node === node.name);
+      });
+      expect(watched.seen.filter(({ kind }) => kind !== 'node')).toEqual([]);
+      await watched.end();
+      const { length } = watched.seen;
+      await harness.api.markNode(node, { isUnschedulable: !isUnschedulable }, HOW);
+      expect((await nodeNamed(node.name)).isUnschedulable).toBe(!isUnschedulable);
+      expect(watched.seen).toHaveLength(length);
+    });
+
+    test('a-watch-shows-where-pods-have-changed', async () => {
+      await harness.deploy({ name: 'web', replicas: 4 });
+      const watched = watch('pods');
+      const [first] = harness.nodes;
+      await harness.until('an eviction is seen', async () => {
+        const [pod] = await podsOn(first);
+        if (pod !== undefined) await harness.api.evict(pod, HOW);
+        return watched.seen.some((change) => change.kind === 'pod' && change.node === first);
+      });
+      expect(watched.seen.every(({ kind }) => kind === 'pod')).toBe(true);
+      await watched.end();
+    });
+
+    test('a-watch-that-is-ended-before-it-begins-shows-nothing', async () => {
+      const aborted = { signal: AbortSignal.abort(new Error('told to end')) };
+      const watching = harness.api.watch('nodes', () => expect.fail('it was told to end'), aborted);
+      await expect(watching).rejects.toThrow('told to end');
     });
 
     test('an-aborted-call-has-no-effect', async () => {

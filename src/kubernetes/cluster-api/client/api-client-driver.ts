@@ -12,6 +12,8 @@ import type {
   NodeRef,
   NodeRegistration,
   PodEviction,
+  WatchedChange,
+  WatchedKind,
 } from '../cluster-api.ts';
 import type { ClusterAccess } from './access.ts';
 import { readAnswer, readItems } from './answers.ts';
@@ -24,6 +26,7 @@ import { isNotShown } from './not-shown.ts';
 import { describeNode, describePod, EXCLUDE_LABEL } from './objects.ts';
 import { isExpired, pageOf, readPages } from './pages.ts';
 import { readBudgets, readLocalVolumes } from './pod-limits-driver.ts';
+import { watchObjects } from './watch-driver.ts';
 
 const MERGE_PATCH = 'application/strategic-merge-patch+json';
 
@@ -125,9 +128,8 @@ export class ApiClient implements ClusterApi {
     return new KubeletStandIn(await this.#connect()).heartbeat(node, how);
   }
 
-  /** Silent: whoever watches looks by itself each second as well. */
-  watch(): { close(): void } {
-    return { close: () => undefined };
+  async watch(what: WatchedKind, onChange: (change: WatchedChange) => void, how: ClusterCallOptions): Promise<void> {
+    await watchObjects(await this.#connect(), { what, onChange, how });
   }
 
   #connect(): Promise<ClusterConnection> {

@@ -23,6 +23,15 @@ const CALL_MAX_MS = 15_000;
 type OfficialClient = typeof kubernetes;
 export type ClusterRequestOptions = ConfigurationOptions;
 
+const JSON_HEADERS = { 'content-type': 'application/json' };
+
+interface StreamedRequest {
+  readonly send: (how: ClusterRequestOptions) => Promise<unknown>;
+  /** Called with the next piece when it has dealt with the one before. */
+  readonly receive: (text: string) => Promise<'more' | 'end'>;
+  readonly maxMs: number;
+}
+
 interface LoadedClient {
   readonly client: OfficialClient;
   readonly http: ClusterHttp;
@@ -73,6 +82,23 @@ export class ClusterConnection {
     }
   }
 
+  /** A request whose answer is read while it comes: until it ends, `receive` has enough, the signal is aborted, or it has lasted for `maxMs`. */
+  async stream({ signal }: ClusterCallOptions, { send, receive, maxMs }: StreamedRequest): Promise<void> {
+    signal.throwIfAborted();
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
+    const take = (text: string) => receive(this.#mask.mask(text));
+    try {
+      await send({
+        ...this.#optionsFor(limited, undefined),
+        httpApi: { send: (context) => this.#stream(context, take) },
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof ClusterUnreachable) throw error;
+      throw toClusterError(error, (text) => this.#mask.mask(text));
+    }
+  }
+
   /** As `call`; the answers for which `means` has a word are no errors. */
   async attempt<T, A>(
     how: ClusterCallOptions,
@@ -107,6 +133,16 @@ export class ClusterConnection {
     const answered = this.#http
       .send(context)
       .then(({ status, headers, body }) => new ResponseContext(status, headers, bodyOf(this.#mask.mask(body))));
+    return new Observable(answered);
+  }
+
+  /** What was read is answered as an empty list: the client takes the answer for one. */
+  #stream(context: RequestContext, receive: StreamedRequest['receive']): Observable<ResponseContext> {
+    const { Observable, ResponseContext } = this.client;
+    const answered = this.#http.stream(context, receive).then((refused) => {
+      const { status, headers, body } = refused ?? { status: 200, headers: JSON_HEADERS, body: '{"items":[]}' };
+      return new ResponseContext(status, headers, bodyOf(this.#mask.mask(body)));
+    });
     return new Observable(answered);
   }
 

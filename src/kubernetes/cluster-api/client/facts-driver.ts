@@ -15,8 +15,8 @@ interface Permission extends MissingPermission {
 
 /** What draining, removing and joining workers takes. */
 const NEEDED: readonly Permission[] = [
-  ...['get', 'list', 'patch', 'delete'].map((verb) => ({ verb, resource: 'nodes', name: 'nodes' })),
-  { verb: 'list', resource: 'pods', name: 'pods' },
+  ...['get', 'list', 'watch', 'patch', 'delete'].map((verb) => ({ verb, resource: 'nodes', name: 'nodes' })),
+  ...['list', 'watch'].map((verb) => ({ verb, resource: 'pods', name: 'pods' })),
   { verb: 'create', resource: 'pods/eviction', name: 'pods', subresource: 'eviction' },
   {
     ...{ verb: 'list', resource: 'poddisruptionbudgets.policy', group: 'policy', name: 'poddisruptionbudgets' },

@@ -13,6 +13,8 @@ import {
   type NodeRef,
   type NodeRegistration,
   type PodEviction,
+  type WatchedChange,
+  type WatchedKind,
 } from '../cluster-api.ts';
 import { SimulatedCalls } from './calls.ts';
 import {
@@ -23,6 +25,7 @@ import {
   type SimulatedPod,
   type SimulatedWorkload,
 } from './objects.ts';
+import { changeOfNode, changeOfPod, watchUntilAborted, type NotifyWatcher } from './watchers.ts';
 
 /** What becomes of a call: it does not arrive, its answer does not, or it is answered by a status. */
 export type CallFault = 'unreachable' | 'reply-lost' | { readonly status: number };
@@ -42,15 +45,16 @@ export class MemoryCluster implements ClusterApi {
   /** Asked before every call. */
   fault: (call: ApiCall, node: string | undefined) => CallFault | undefined = () => undefined;
   readonly #nowMs: () => number;
+  readonly #watchers = new Set<NotifyWatcher>();
   #uids = 0;
 
   constructor(cluster: string, nowMs: () => number) {
     this.#nowMs = nowMs;
     this.objects = {
       cluster,
-      nodes: new MemoryTable<SimulatedClusterNode>(),
+      nodes: new MemoryTable<SimulatedClusterNode>((node) => this.#notify(changeOfNode(node))),
       workloads: new MemoryTable<SimulatedWorkload>(),
-      pods: new MemoryTable<SimulatedPod>(),
+      pods: new MemoryTable<SimulatedPod>((pod) => this.#notify(changeOfPod(pod))),
       tokens: new MemoryTable<{ cluster: string; expiresAtMs: number }>(),
     };
   }
@@ -122,9 +126,16 @@ export class MemoryCluster implements ClusterApi {
     return this.#answer(note, how, (calls) => calls.heartbeatNode(node, () => this.nextUid()));
   }
 
-  /** Silent: whoever watches looks by itself as well. */
-  watch(): { close(): void } {
-    return { close: () => undefined };
+  watch(what: WatchedKind, onChange: (change: WatchedChange) => void, how: ClusterCallOptions): Promise<void> {
+    const subscribe = (notify: NotifyWatcher) => {
+      this.#watchers.add(notify);
+      return () => void this.#watchers.delete(notify);
+    };
+    return watchUntilAborted(subscribe, { what, onChange }, how);
+  }
+
+  #notify(change: WatchedChange): void {
+    for (const notify of this.#watchers) notify(change);
   }
 
   async #answer<T>(note: CallNote, { signal }: ClusterCallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {

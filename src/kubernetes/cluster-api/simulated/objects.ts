@@ -92,6 +92,12 @@ export interface ClusterObjects {
 
 export class MemoryTable<T> implements ObjectTable<T> {
   readonly #objects = new Map<string, T>();
+  readonly #onChange: (changed: T) => void;
+
+  /** Notified of what was put, and of what was removed. */
+  constructor(onChange: (changed: T) => void = () => undefined) {
+    this.#onChange = onChange;
+  }
 
   get(id: string): T | undefined {
     return this.#objects.get(id);
@@ -102,11 +108,14 @@ export class MemoryTable<T> implements ObjectTable<T> {
   }
 
   put(id: string, object: T): void {
+    const isSame = this.#objects.get(id) === object;
     this.#objects.set(id, object);
+    if (!isSame) this.#onChange(object);
   }
 
   remove(id: string): void {
-    this.#objects.delete(id);
+    const object = this.#objects.get(id);
+    if (this.#objects.delete(id) && object !== undefined) this.#onChange(object);
   }
 }
 

@@ -1,4 +1,5 @@
 // A simulated cluster as a server has it: each call is a commit of its own where it changes something, as a call of a real API has an effect of its own.
+import type { AppliedChange } from '../../../fleet/index.ts';
 import { accept, isJournalAway, type Clock, type Ids, type Journal } from '../../../journal/index.ts';
 import {
   ClusterUnreachable,
@@ -13,13 +14,18 @@ import {
   type NodeRef,
   type NodeRegistration,
   type PodEviction,
+  type WatchedChange,
+  type WatchedKind,
 } from '../cluster-api.ts';
 import { SimulatedCalls } from './calls.ts';
 import { FleetObjects } from './fleet-objects.ts';
+import { SIMULATED_NODE, SIMULATED_POD } from './model.ts';
+import type { SimulatedClusterNode, SimulatedPod } from './objects.ts';
+import { changeOfNode, changeOfPod, watchUntilAborted, type NotifyWatcher } from './watchers.ts';
 
 export interface SimulatedClusterOptions {
   readonly cluster: string;
-  readonly journal: Pick<Journal, 'submit'>;
+  readonly journal: Pick<Journal, 'submit' | 'onCommit'>;
   readonly clock: Clock;
   readonly ids: Ids;
 }
@@ -83,9 +89,14 @@ export class SimulatedCluster implements ClusterApi {
     return this.#call(how, (calls) => calls.heartbeatNode(node, () => uid));
   }
 
-  /** Silent: whoever watches looks by itself as well. */
-  watch(): { close(): void } {
-    return { close: () => undefined };
+  /** What is over by the clock is seen when the next call is answered. */
+  watch(what: WatchedKind, onChange: (change: WatchedChange) => void, how: ClusterCallOptions): Promise<void> {
+    const { journal, cluster } = this.#options;
+    const subscribe = (notify: NotifyWatcher) =>
+      journal.onCommit(({ applied }) => {
+        for (const change of applied) notifyOf(cluster, change, notify);
+      });
+    return watchUntilAborted(subscribe, { what, onChange }, how);
   }
 
   async #call<T>({ signal }: ClusterCallOptions, carryOut: (calls: SimulatedCalls) => T): Promise<T> {
@@ -108,4 +119,11 @@ export class SimulatedCluster implements ClusterApi {
       throw new ClusterUnreachable(`the simulated cluster ${cluster} does not answer`, { cause: error });
     }
   }
+}
+
+function notifyOf(cluster: string, { kind, before, after }: AppliedChange, notify: NotifyWatcher): void {
+  const doc = (after ?? before)?.doc as SimulatedClusterNode | SimulatedPod | undefined;
+  if (doc?.cluster !== cluster) return;
+  if (kind === SIMULATED_NODE.name) notify(changeOfNode(doc as SimulatedClusterNode));
+  if (kind === SIMULATED_POD.name) notify(changeOfPod(doc as SimulatedPod));
 }
