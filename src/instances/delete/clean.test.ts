@@ -92,3 +92,34 @@ test('never: a copy is destroyed although the host of its successor was forced d
   await world.settle();
   expect(world.machines.hostsWith('web')).toContain('h4');
 });
+
+test('a-copy-that-was-to-be-destroyed-is-held-again-when-its-successor-is-lost-before-its-host-returns', async () => {
+  const world = await startActive();
+  world.machines.copies.set('h4/web', 'running');
+  await world.disconnectHost('h4');
+  await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+  await world.settle();
+  const step = (): string | undefined => [...world.fleet.find(CLEAN_ITEMS_BY_INSTANCE, 'web')][0]?.doc.step;
+  expect(step()).toBe('destroy-held');
+  await world.put(hostWith(world, 'h2', FORCED));
+  await world.reconnectHost('h4');
+  await world.settle();
+  expect(step()).toBe('hold');
+  expect(world.machines.hostsWith('web')).toContain('h4');
+  await world.reconnectHost('h2');
+  await world.settle();
+  expect(world.machines.hostsWith('web')).toEqual(['h2']);
+  expect(world.open()).toEqual([]);
+});
+
+test('never: a host gets the task to destroy a held copy while its successor is lost', async () => {
+  const world = await startActive();
+  await world.put(...beginHold({ instance: 'web', host: 'h4', key: 'k', nowMs: world.nowMs }));
+  const [held] = [...world.fleet.find(CLEAN_ITEMS_BY_INSTANCE, 'web')];
+  const [destroy] = instanceClean.plan(world.fleet, [held!], world.nowMs);
+  await world.commitPlanned(destroy!);
+  const [item] = [...world.fleet.find(CLEAN_ITEMS_BY_INSTANCE, 'web')];
+  expect(instanceClean.task?.(world.fleet, item!)).toMatchObject({ kind: 'destroy' });
+  await world.put(hostWith(world, 'h2', FORCED));
+  expect(instanceClean.task?.(world.fleet, item!)).toBeUndefined();
+});

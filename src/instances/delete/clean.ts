@@ -38,6 +38,9 @@ const DESTROY_RETRY_MS = 30_000;
 
 const HOLD = 'hold';
 const DESTROY = 'destroy';
+/** Of a copy that was held: until it is done, it is held again when its successor is lost. */
+const DESTROY_HELD = 'destroy-held';
+const STEPS: readonly string[] = [HOLD, DESTROY, DESTROY_HELD];
 const NO_KEYS: readonly string[] = [];
 
 /**
@@ -48,9 +51,7 @@ export const CLEAN_ITEMS_BY_INSTANCE: Index<'item', Item> = {
   name: 'clean-items-by-instance',
   kind: ITEM,
   keysOf: (doc) =>
-    (doc.step === DESTROY || doc.step === HOLD) && doc.target.kind === INSTANCE.name && isOpen(doc)
-      ? [doc.target.id]
-      : NO_KEYS,
+    STEPS.includes(doc.step) && doc.target.kind === INSTANCE.name && isOpen(doc) ? [doc.target.id] : NO_KEYS,
 };
 
 /** The role of a copy on a host. */
@@ -102,7 +103,7 @@ export function isHold({ step, target }: Item): boolean {
 
 export const instanceClean: OperationKind = {
   name: 'instance-clean',
-  steps: [HOLD, DESTROY],
+  steps: STEPS,
   cancel: { kind: 'none', because: 'a copy that is left behind would stay unnoticed' },
   retry: { kind: 'does', what: 'the task of the host is repeated' },
 
@@ -112,14 +113,15 @@ export const instanceClean: OperationKind = {
       const stored = findHost(fleet, host);
       if (stored === undefined || stored.doc.state === 'removed') return [record(item, { state: 'done', step })];
       if (step === HOLD) return [planHold(fleet, item)];
+      if (isHeldAgain(fleet, item)) return [decideLater(item, (at) => holdAgain(at, item))];
       if (stored.doc.connection.state !== 'up')
         return [wait(item, { code: 'host-not-connected', host, instance: item.doc.target.id })];
       if (state === 'running' || nowMs < (item.doc.retryAtMs ?? 0)) return [];
       return [record(item, { state: 'running', step, attempt: attempt + (state === 'waiting' ? 1 : 0) })];
     }),
 
-  task: (_fleet, item) =>
-    item.doc.state === 'running' && item.doc.step === DESTROY
+  task: (fleet, item) =>
+    item.doc.state === 'running' && item.doc.step !== HOLD && !isHeldAgain(fleet, item)
       ? { kind: 'destroy', args: { instance: item.doc.target.id, nics: [], ports: 'leave' } }
       : undefined,
 
@@ -147,13 +149,28 @@ function decideHold(fleet: FleetReader, item: StoredItem): RecordStep {
   const copy = copyOf(item);
   switch (roleOfCopy(fleet, copy)) {
     case 'superseded':
-      return record(item, { state: 'running', step: DESTROY, attempt: item.doc.attempt + 1 });
+      return record(item, { state: 'running', step: DESTROY_HELD, attempt: item.doc.attempt + 1 });
     case 'current':
       return record(item, { state: 'done', step: HOLD });
     case 'possibly-last':
       mark('only-copy-held');
       return wait(item, { code: 'only-copy', ...copy });
   }
+}
+
+/**
+ * Its successor is lost, and the host has not answered that the copy is destroyed. It may have done so all the same: then the copy is held in
+ * vain until the instance runs again.
+ */
+function isHeldAgain(fleet: FleetReader, item: StoredItem): boolean {
+  return item.doc.step === DESTROY_HELD && roleOfCopy(fleet, copyOf(item)) === 'possibly-last';
+}
+
+function holdAgain(fleet: FleetReader, item: StoredItem): RecordStep[] {
+  if (!isHeldAgain(fleet, item)) return [];
+  mark('held-copy-kept');
+  const reason = { code: 'only-copy', ...copyOf(item) };
+  return [record(item, { state: 'waiting', step: HOLD, attempt: item.doc.attempt + 1, reason })];
 }
 
 /** Copies elsewhere of instances on a host whose force-down changes: they may be the only ones from now on. */
