@@ -71,8 +71,11 @@ export const removedEverywhere: Checker = {
   }),
 };
 
-/** It is leaving or removed itself and will be cleared when it reports, or is a host that was never here. */
-function isRemovedOrNew({ state, credential, readmitted }: Host): boolean {
-  const isNew = state === 'joining' && credential === undefined && readmitted !== true;
+/**
+ * It is leaving or removed itself and will be cleared when it reports, or is registered without an agent: never here, or with a clean-up of its own as
+ * soon as its agent joins.
+ */
+function isRemovedOrNew({ state, credential }: Host): boolean {
+  const isNew = state === 'joining' && credential === undefined;
   return state === 'removed' || state === 'finalizing' || isNew;
 }

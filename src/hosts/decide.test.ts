@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
+import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { ITEM, OPERATION, operationsModel } from '../operations/index.ts';
@@ -15,6 +15,7 @@ import {
 } from './decide.ts';
 import { HOST_REPRESENTATION } from './host-representation.ts';
 import { HOST, hostsModel, isTombstoned, type Host } from './model.ts';
+import { PENDING_CLEAN_UP, pendingId, recordPendingCleanUps } from './scale-in/pending-clean-up.ts';
 
 function fleetWith(...changes: Change[]): Fleet {
   const fleet = new Fleet(new Registry([operationsModel, alarmsModel, sitesModel, hostsModel]));
@@ -130,6 +131,22 @@ describe('maintenance', () => {
     const edited = after(fleet, editHost(fleet, { ...who, edit: { traits: ['GPU'], tunnelAddress: '192.0.2.1' } }));
     expect(edited).toMatchObject({ traits: ['GPU'], tunnelAddress: '192.0.2.1', zone: 'default', state: 'joining' });
     expect(after(fleet, editHost(fleet, { ...who, edit: { tunnelAddress: null } })).tunnelAddress).toBeUndefined();
+  });
+
+  test('a-removed-host-that-is-registered-in-another-zone-keeps-the-zones-of-peers-that-have-tunnels-to-it', () => {
+    const fleet = joined('c1', 'c2', 'c3');
+    const c1 = fleet.get(HOST, idOf(HOST, 'c1'))!.doc;
+    const pending = recordPendingCleanUps(['c2'], 'c1', { key: 'k', nowMs: 5 });
+    fleet.apply(3, [put(HOST, idOf(HOST, 'c1'), { ...c1, state: 'removed' }), ...pending]);
+    const zonesIn = (transportZone?: string): unknown => {
+      const decision = join(fleet, [{ name: 'c1', ...(transportZone !== undefined && { transportZone }) }]);
+      const host = decision.kind === 'accept' && decision.changes.find(({ kind }) => kind === 'host');
+      return host && (host.doc as Host).leftZones;
+    };
+    expect(zonesIn('edge')).toEqual(['default']);
+    expect(zonesIn()).toBeUndefined();
+    fleet.apply(4, [remove(PENDING_CLEAN_UP, pendingId('c2', 'c1'))]);
+    expect(zonesIn('edge')).toBeUndefined();
   });
 
   test('zones-that-a-host-was-edited-out-of-are-kept, the last first, and are part of no representation', () => {

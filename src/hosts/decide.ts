@@ -8,7 +8,8 @@ import { newOperation, OPEN_ITEMS_BY_TARGET, targetKey, type NewItem, type Opera
 import { SITE, unknownSite } from '../sites/index.ts';
 import { findHost, unknownHost } from './find-host.ts';
 import { HOST, type Host, type HOST_FACTS } from './model.ts';
-import { recordLeftZones } from './transport-zone.ts';
+import { zonesOfUncleanPeers } from './scale-in/pending-clean-up.ts';
+import { recordLeftZones, withoutPresentZone } from './transport-zone.ts';
 import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address-check.ts';
 
 export { findHost, siteOfHost, unknownHost, type StoredHost } from './find-host.ts';
@@ -117,9 +118,17 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     changedBy: by,
     changedAtMs: nowMs,
     ...(before !== undefined && keptFields(before)),
-    ...(before !== undefined && before.state !== 'removed' && recordLeftZones(before, said)),
+    ...leftZonesOf(fleet, spec),
   };
   return put(HOST, idOf(HOST, spec.name), host);
+}
+
+/** Its next removal has to reach the peers that have tunnels to it from before, in whatever zone it is by then. */
+function leftZonesOf(fleet: FleetReader, spec: HostSpec): Pick<Host, 'leftZones'> {
+  const before = findHost(fleet, spec.name)?.doc;
+  if (before === undefined) return {};
+  if (before.state !== 'removed') return recordLeftZones(before, spec);
+  return withoutPresentZone(zonesOfUncleanPeers(fleet, spec.name), spec);
 }
 
 /** For a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */

@@ -28,8 +28,9 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
-import { findHost, type StoredHost } from '../decide.ts';
+import { findHost, type StoredHost } from '../find-host.ts';
 import { HOST } from '../model.ts';
+import { transportZoneOf } from '../transport-zone.ts';
 import { cleanupBlocker, retryConvergence, awaitCleanUp } from '../convergence.ts';
 
 const PENDING_SCHEMA = Type.Object(
@@ -60,6 +61,14 @@ export const PENDING_BY_PEER: Index<'pending-clean-up', PendingCleanUp> = {
 /** Host names may contain dots; none contains this character. */
 export function pendingId(peer: string, host: string): Id<'pending-clean-up'> {
   return idOf(PENDING_CLEAN_UP, `${peer}@${host}`);
+}
+
+/** The zones of the peers that may still have flows and tunnels to a host. */
+export function zonesOfUncleanPeers(fleet: FleetReader, host: string): string[] {
+  return [...fleet.find(PENDING_BY_HOST, host)].flatMap(({ doc: { peer } }) => {
+    const stored = findHost(fleet, peer)?.doc;
+    return stored === undefined ? [] : [transportZoneOf(stored), ...(stored.leftZones ?? [])];
+  });
 }
 
 /** A peer may be away for years: until it is back or removed, the record is kept. */
