@@ -16,7 +16,8 @@ import {
   type Degraded,
 } from './conditions.ts';
 import { findHost } from './decide.ts';
-import { HOST, hostsModel, type Host } from './model.ts';
+import { hostsModel } from './fleet-model.ts';
+import { HOST, type Host } from './model.ts';
 import { conditionSentences, recordConditions } from './record-conditions.ts';
 
 const settings = CONDITIONS.defaultValue;

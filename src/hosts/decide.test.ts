@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, remove, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
+import { accessModel } from '../access/index.ts';
 import { alarmsModel } from '../alarms/index.ts';
 import { ITEM, OPERATION, operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
@@ -14,11 +15,12 @@ import {
   type HostSpec,
 } from './decide.ts';
 import { HOST_REPRESENTATION } from './host-representation.ts';
-import { HOST, hostsModel, isTombstoned, type Host } from './model.ts';
+import { hostsModel } from './fleet-model.ts';
+import { HOST, isTombstoned, type Host } from './model.ts';
 import { PENDING_CLEAN_UP, pendingId, recordPendingCleanUps } from './scale-in/pending-clean-up.ts';
 
 function fleetWith(...changes: Change[]): Fleet {
-  const fleet = new Fleet(new Registry([operationsModel, alarmsModel, sitesModel, hostsModel]));
+  const fleet = new Fleet(new Registry([accessModel, operationsModel, alarmsModel, sitesModel, hostsModel]));
   const site = put(SITE, idOf(SITE, 'central'), { name: 'central', changedBy: 'test', changedAtMs: 0 });
   fleet.apply(1, [site, ...changes]);
   return fleet;

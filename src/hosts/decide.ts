@@ -9,7 +9,7 @@ import { SITE, unknownSite } from '../sites/index.ts';
 import { findHost, unknownHost } from './find-host.ts';
 import { HOST, type Host, type HOST_FACTS } from './model.ts';
 import { zonesOfUncleanPeers } from './scale-in/pending-clean-up.ts';
-import { recordLeftZones, withoutPresentZone } from './transport-zone.ts';
+import { recordLeftZones, toLeftZones } from './transport-zone.ts';
 import { denyChangedAddress, denyRepeatedAddress, denySharedAddress } from './tunnel-address-check.ts';
 
 export { findHost, siteOfHost, unknownHost, type StoredHost } from './find-host.ts';
@@ -128,7 +128,7 @@ function leftZonesOf(fleet: FleetReader, spec: HostSpec): Pick<Host, 'leftZones'
   const before = findHost(fleet, spec.name)?.doc;
   if (before === undefined) return {};
   if (before.state !== 'removed') return recordLeftZones(before, spec);
-  return withoutPresentZone(zonesOfUncleanPeers(fleet, spec.name), spec);
+  return toLeftZones(zonesOfUncleanPeers(fleet, spec.name), spec);
 }
 
 /** For a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */

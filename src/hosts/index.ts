@@ -27,16 +27,9 @@ export { recordConditions } from './record-conditions.ts';
 export { hostJoin, JOIN_DEADLINE_MS } from './join/join.ts';
 export { acceptAnyHostId, hostFieldsOf } from './host-id-resolution.ts';
 export { resolveHost } from './identity.ts';
+export { hostsModel } from './fleet-model.ts';
 export { LIVENESS } from './liveness/liveness.ts';
-export {
-  HOST,
-  HOSTS_BY_IDENTITY,
-  HOSTS_BY_STATE,
-  hostsModel,
-  identityForms,
-  isTombstoned,
-  SWITCH_IDENTITY,
-} from './model.ts';
+export { HOST, HOSTS_BY_IDENTITY, HOSTS_BY_STATE, identityForms, isTombstoned, SWITCH_IDENTITY } from './model.ts';
 export type { Host, HostId, SwitchIdentity } from './model.ts';
 export { endRemovedReports, removedReportAlarm, removedReportSentences } from './removed-reports.ts';
 export { DEFAULT_TRANSPORT_ZONE, transportZoneOf } from './transport-zone.ts';

@@ -1,15 +1,11 @@
 // Hosts: compute nodes with their capacity, their place, and their state between joining and removed. Transitions outside the state table
 // must never be committed; invariants hold that.
 import { Type, type Static } from 'typebox';
-import { schemaKind, type FleetReader, type Id, type Index, type Invariant, type Model } from '../fleet/index.ts';
-import { NAME, SITE, type SiteUse } from '../sites/index.ts';
+import { schemaKind, type Id, type Index } from '../fleet/index.ts';
+import { NAME, type SiteUse } from '../sites/index.ts';
 import { DEGRADED } from './conditions.ts';
-import { MOVE_TIMES } from './preview/move-times.ts';
-import { SERVICE_VERSIONS } from './service-version.ts';
 import { STRAYS_SCHEMA } from './strays-schema.ts';
 import { LEFT_ZONES_MAX } from './transport-zone.ts';
-import { addressKey, TUNNEL_ADDRESSES } from './tunnel-address-index.ts';
-import { HOST_MIGRATIONS } from './migrations.ts';
 
 const CLOSED = { additionalProperties: false };
 const word = Type.String({
@@ -163,7 +159,7 @@ export type HostId = Id<'host'>;
 
 export const HOST = schemaKind('host', HOST_SCHEMA);
 
-const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
+export const HOST_TRANSITIONS: Readonly<Record<HostState, readonly HostState[]>> = {
   // To finalizing when its join is cancelled and peers may have tunnels to it.
   joining: ['active', 'finalizing', 'removed'],
   active: ['draining'],
@@ -217,59 +213,4 @@ export function identityForms(identity: SwitchIdentity | undefined): string[] {
 export const hostsOfSite: SiteUse = {
   what: 'hosts',
   count: (fleet, site) => fleet.countOf(HOSTS_BY_SITE, site),
-};
-
-const legalStates: Invariant = {
-  name: 'never: a host takes a step that its table does not have',
-  check: (changed) =>
-    changed.flatMap(({ kind, before, after }) => {
-      if (kind !== HOST.name || before === undefined || after === undefined) return [];
-      const [from, to] = [(before.doc as Host).state, (after.doc as Host).state];
-      return from === to || HOST_TRANSITIONS[from].includes(to) ? [] : [`host ${after.id}: ${from} to ${to}`];
-    }),
-};
-
-const hasSite: Invariant = {
-  name: 'never: a host is in a site that does not exist',
-  check: (changed, fleet: FleetReader) =>
-    changed.flatMap(({ kind, after }) => {
-      if (kind !== HOST.name || after === undefined) return [];
-      const { site } = after.doc as Host;
-      return fleet.get(SITE, site as Id<'site'>) === undefined ? [`host ${after.id} is in "${site}"`] : [];
-    }),
-};
-
-const activeHasConnected: Invariant = {
-  name: 'never: a host becomes active before its agent sent a heartbeat',
-  check: (changed) =>
-    changed.flatMap(({ kind, before, after }) => {
-      if (kind !== HOST.name || after === undefined) return [];
-      const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
-      const isConnected = is.connection.state === 'up' && is.credential !== undefined;
-      return is.state === 'active' && was?.state === 'joining' && !isConnected ? [`host ${after.id}`] : [];
-    }),
-};
-
-/** Stores of earlier versions may have hosts that share an address: only addresses assigned in this commit are checked. */
-const oneTunnelAddress: Invariant = {
-  name: 'never: a host gets the tunnel address of another',
-  check: (changed, fleet) =>
-    changed.flatMap(({ kind, before, after }) => {
-      if (kind !== HOST.name || after === undefined) return [];
-      const [was, is] = [before?.doc as Host | undefined, after.doc as Host];
-      const key = addressKey(is);
-      const hadIt = was !== undefined && was.state !== 'removed' && addressKey(was) === key;
-      if (key === undefined || is.state === 'removed' || hadIt) return [];
-      const others = fleet.projection(TUNNEL_ADDRESSES).hostsAt(key).filter((id) => id !== after.id); // prettier-ignore
-      const living = others.filter((id) => fleet.get(HOST, id as HostId)?.doc.state !== 'removed');
-      return living.length === 0 ? [] : [`host ${after.id} got ${key}, which ${living.join(', ')} has`];
-    }),
-};
-
-export const hostsModel: Model = {
-  migrations: HOST_MIGRATIONS,
-  kinds: [HOST],
-  indexes: [HOSTS_BY_SITE, HOSTS_BY_STATE, HOSTS_BY_IDENTITY],
-  projections: [SERVICE_VERSIONS, MOVE_TIMES, TUNNEL_ADDRESSES],
-  invariants: [legalStates, hasSite, activeHasConnected, oneTunnelAddress],
 };

@@ -7,7 +7,8 @@ import { host as plainHost } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
 import { SITE, sitesModel } from '../sites/index.ts';
 import { findHost } from './decide.ts';
-import { HOST, HOST_STATES, hostsModel, type Host } from './model.ts';
+import { hostsModel } from './fleet-model.ts';
+import { HOST, HOST_STATES, type Host } from './model.ts';
 import { STRAYS_NAMED_MAX } from './strays-schema.ts';
 import { recordStrays, straysSentences, summarizeStrays } from './strays.ts';
 

@@ -17,10 +17,10 @@ export function transportZoneOf({ transportZone = DEFAULT_TRANSPORT_ZONE }: Zone
 
 /** The recorded former zones of a host that changes zones now. */
 export function recordLeftZones(before: Zoned, after: Zoned): { readonly leftZones?: string[] } {
-  return withoutPresentZone([transportZoneOf(before), ...(before.leftZones ?? [])], after);
+  return toLeftZones([transportZoneOf(before), ...(before.leftZones ?? [])], after);
 }
 
-export function withoutPresentZone(left: readonly string[], present: Zoned): { readonly leftZones?: string[] } {
+export function toLeftZones(left: readonly string[], present: Zoned): { readonly leftZones?: string[] } {
   const zones = new Set(left);
   zones.delete(transportZoneOf(present));
   return zones.size === 0 ? {} : { leftZones: [...zones].slice(0, LEFT_ZONES_MAX) };

@@ -9,7 +9,8 @@ import { SITE, sitesModel } from '../../sites/index.ts';
 import { joinHosts } from '../decide.ts';
 import { hostJoin } from './join.ts';
 import { recordTransitions } from '../liveness/plan.ts';
-import { HOST, hostsModel } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST } from '../model.ts';
 
 const names = ['c1', 'c2', 'c3'];
 

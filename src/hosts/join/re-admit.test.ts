@@ -6,7 +6,8 @@ import { OPEN_ITEMS_BY_TARGET, OPERATION, operationsModel, type StoredItem } fro
 import { SITE, sitesModel } from '../../sites/index.ts';
 import { findHost, joinHosts } from '../decide.ts';
 import { hostJoin } from './join.ts';
-import { HOST, hostsModel, type Host } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST, type Host } from '../model.ts';
 import { hostChange } from '../preview/preview-fixture.ts';
 import { abandonJoin, reAdmitHost } from './re-admit.ts';
 

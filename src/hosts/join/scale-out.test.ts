@@ -17,7 +17,8 @@ import type { TortureSubject } from '../../operations/torture-world.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
 import { findHost } from '../decide.ts';
 import { recordTransitions } from '../liveness/plan.ts';
-import { HOST, hostsModel } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST } from '../model.ts';
 import { hostChange } from '../preview/preview-fixture.ts';
 import { scaleOut, scaleOutKind, scaleOutSentences, type Rebalance } from './scale-out.ts';
 

@@ -7,7 +7,8 @@ import { MemoryDisk, MemoryStore } from '../../journal/runtime.ts';
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
 import { LivenessController } from './controller.ts';
-import { HOST, hostsModel, type Host } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST, type Host } from '../model.ts';
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
 

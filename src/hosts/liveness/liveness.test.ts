@@ -12,7 +12,8 @@ import {
   type HeartbeatHistory,
 } from './liveness.ts';
 import { planLiveness, recordSilentSites, recordTransitions, type LivenessPlan } from './plan.ts';
-import { HOST, hostsModel, type ConnectionState, type Host } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST, type ConnectionState, type Host } from '../model.ts';
 
 const settings = LIVENESS.defaultValue;
 const START = 1_000_000;

@@ -5,7 +5,8 @@ import { Fleet, idOf, put, Registry, type Change, type FleetReader } from '../..
 import { operationsModel } from '../../operations/index.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
 import { runInOneStep, type Evacuation, type Evacuator } from '../evacuator.ts';
-import { HOST, hostsModel, type Host } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST, type Host } from '../model.ts';
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 

@@ -4,14 +4,13 @@ import { valueOf, type AppliedChange, type FleetReader, type Invariant, type Mod
 import { ITEM, type Item } from '../../operations/index.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { HOST, isTombstoned, type Host } from '../model.ts';
-import { PENDING_BY_HOST, PENDING_BY_PEER, PENDING_CLEAN_UP } from './pending-clean-up.ts';
 import { BUDGET_WAITERS, DRAIN_MOVES, hostDrainedBy, EVERY_MOVE, movesOff } from './moves.ts';
 import { SCALE_IN } from './settings.ts';
 
 export function scaleInModel(evacuators: readonly Evacuator[]): Model {
   return {
-    kinds: [PENDING_CLEAN_UP],
-    indexes: [PENDING_BY_HOST, PENDING_BY_PEER, DRAIN_MOVES, BUDGET_WAITERS],
+    kinds: [],
+    indexes: [DRAIN_MOVES, BUDGET_WAITERS],
     invariants: [emptyWhenRemoved(evacuators), noStrays, staysRemoved, saysWhyItLeaves, withinBudgets],
   };
 }

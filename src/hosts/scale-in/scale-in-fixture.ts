@@ -16,7 +16,8 @@ import {
 import { OperationsController } from '../../operations/runtime.ts';
 import { SITE, sitesModel } from '../../sites/index.ts';
 import { hostJoin } from '../join/join.ts';
-import { HOST, hostsModel, type Host, type HostState } from '../model.ts';
+import { hostsModel } from '../fleet-model.ts';
+import { HOST, type Host, type HostState } from '../model.ts';
 import { PENDING_CLEAN_UP, peerCleanUpKind } from './pending-clean-up.ts';
 import { hostChange } from '../preview/preview-fixture.ts';
 import type { ScaleInAnswer } from './answer.ts';
