@@ -54,7 +54,7 @@ export class InstantAgents {
   }
 
   #taskOf(fleet: FleetReader, item: StoredItem): unknown {
-    return this.#kindOf(fleet, item)?.task?.(fleet, item);
+    return this.#kindOf(fleet, item)?.task?.(item, { fleet });
   }
 
   async #answer(item: StoredItem): Promise<void> {
@@ -63,7 +63,7 @@ export class InstantAgents {
       const now = fleet.get(ITEM, item.id);
       if (now?.revision !== item.revision || this.#taskOf(fleet, now) === undefined) return accept([], 'stale');
       const answer = { task: taskId(now), outcome: 'done' } as const;
-      const step = this.#kindOf(fleet, now)?.handleTaskAnswer?.(fleet, now, answer, nowMs);
+      const step = this.#kindOf(fleet, now)?.handleTaskAnswer?.(now, answer, { fleet, nowMs });
       return step === undefined ? accept([], 'stale') : recordStep(fleet, step, nowMs);
     };
     const outcome = await this.#journal.submit({ by: `agent/${item.doc.host}`, decide });

@@ -7,7 +7,7 @@ import type { Checker } from './checker.ts';
 
 export const acknowledged: Checker = {
   name: 'never: an accepted request is lost, a refused one done, or one done twice',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     atEnd: () => {
       const revisions = revisionsByTag(world);
       for (const request of world.requests) {

@@ -7,8 +7,8 @@ import type { Checker } from './checker.ts';
 
 export const addressesKept: Checker = {
   name: 'never: an instance that ran loses an address',
-  watch: ({ network }, violated) => ({
-    onApplied: (truth, applied, { commit }) => {
+  watch: (violated, { network }) => ({
+    onApplied: ({ truth, applied, entry: { commit } }) => {
       const ran = (id: string): boolean => hadRun(truth, applied, id);
       const [lost] = applied.flatMap((change) => lostAddresses(truth, { ran, backEnd: network.backEnd }, change));
       if (lost !== undefined) violated(`at ${commit.revision} by ${commit.by}: ${lost}`);

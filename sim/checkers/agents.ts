@@ -5,7 +5,7 @@ import type { Checker } from './checker.ts';
 
 export const agentsForward: Checker = {
   name: 'never: a machine follows an older view than it did',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const highest = new Map<HostMachine, Stamp>();
     return {
       onDriverCall: (machine) => {

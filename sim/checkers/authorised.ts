@@ -12,8 +12,8 @@ export function callerTag(token: string | undefined, name: string): string {
 
 export const authorised: Checker = {
   name: 'never: a commit for a caller whose token is not valid and sufficient at its revision',
-  watch: (_world, violated) => ({
-    onApplied: (truth, _applied, { commit }) => {
+  watch: (violated) => ({
+    onApplied: ({ truth, entry: { commit } }) => {
       const token = FORM.exec(commit.by)?.[1];
       if (token === undefined) return;
       const doc = token === '' ? undefined : truth.get(TOKEN, idOf(TOKEN, token))?.doc;

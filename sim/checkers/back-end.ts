@@ -35,8 +35,8 @@ export const portsIntended: Checker = {
 
 export const eventsGenuine: Checker = {
   name: 'never: an event is recorded that the back end did not send for this binding',
-  watch: ({ network }, violated) => ({
-    onApplied: (_truth, applied) => {
+  watch: (violated, { network }) => ({
+    onApplied: ({ applied }) => {
       for (const { kind, after } of applied) {
         if (kind !== NETWORK_EVENT.name || after === undefined) continue;
         const { port, serial, name } = after.doc as NetworkEvent;

@@ -10,8 +10,8 @@ import type { Checker } from './checker.ts';
 
 export const boundBeforeMigration: Checker = {
   name: 'never: an instance migrates to a host where its ports are not bound',
-  watch: ({ network }, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated, { network }) => ({
+    onApplied: ({ truth, applied }) => {
       for (const change of applied) {
         const problem = unboundTarget(truth, network.backEnd, change);
         if (problem !== undefined) violated(problem);
@@ -52,7 +52,7 @@ interface Connected {
 /** For back ends that hold two bindings; with one, the target's replaces the source's. */
 export const sourceStaysConnected: Checker = {
   name: 'never: an instance loses its connection at the source before it is migrated',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const { network } = world;
     const moving = new Map<string, Connected>();
     const look = (): void => {
@@ -65,7 +65,7 @@ export const sourceStaysConnected: Checker = {
       }
     };
     return {
-      onApplied: (truth, applied) => {
+      onApplied: ({ truth, applied }) => {
         look();
         for (const { kind, before, after } of applied) {
           const [was, is] = [before?.doc as Instance | undefined, after?.doc as Instance | undefined];

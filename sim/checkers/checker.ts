@@ -16,11 +16,24 @@ export interface CommitEvent {
   readonly applied: readonly AppliedChange[];
 }
 
+export interface AcceptedWrite {
+  readonly entries: readonly LedgerEntry[];
+  /** The revision that the database returned. */
+  readonly claimed: number;
+}
+
+export interface LedgerCommit {
+  /** The fleet that follows the disk, at this very commit. */
+  readonly truth: Fleet;
+  readonly applied: readonly AppliedChange[];
+  readonly entry: LedgerEntry;
+}
+
 export interface Observer {
-  /** The database accepted these commits; `claimed` is the revision it returned. */
-  onWrite?(entries: readonly LedgerEntry[], claimed: number): void;
-  /** One of these commits, and the fleet that follows the disk, at this very commit. */
-  onApplied?(truth: Fleet, applied: readonly AppliedChange[], entry: LedgerEntry): void;
+  /** The database accepted these commits. */
+  onWrite?(write: AcceptedWrite): void;
+  /** One of these commits. */
+  onApplied?(commit: LedgerCommit): void;
   /** The database changed or kept a lease. */
   onLease?(change: LeaseChange): void;
   /** A server's fleet has advanced. */
@@ -44,7 +57,7 @@ export interface Observer {
 export interface Checker {
   /** The property in words; a failing seed prints it. */
   readonly name: string;
-  readonly watch: (world: World, violated: (message: string) => void) => Observer;
+  readonly watch: (violated: (message: string) => void, world: World) => Observer;
 }
 
 type Occasion = 'onMachine' | 'onNetwork';
@@ -54,14 +67,14 @@ export function checkOn(
   { on, kinds }: { readonly on: Occasion; readonly kinds: readonly string[] },
   check: (world: World) => string | undefined,
 ): Checker['watch'] {
-  return (world, violated) => {
+  return (violated, world) => {
     const look = (): void => {
       const problem = check(world);
       if (problem !== undefined) violated(problem);
     };
     return {
       [on]: look,
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         if (applied.some(({ kind }) => kinds.includes(kind))) look();
       },
     };

@@ -12,10 +12,10 @@ const COMMITS_MAX = 500;
 
 export const commitRateBounded: Checker = {
   name: 'never: the control plane commits without end',
-  watch: ({ scheduler }, violated) => {
+  watch: (violated, { scheduler }) => {
     const times: number[] = [];
     return {
-      onApplied: (_truth, _applied, { commit }) => {
+      onApplied: ({ entry: { commit } }) => {
         times.push(scheduler.nowMs);
         const first = times[times.length - COMMITS_MAX];
         if (first !== undefined && scheduler.nowMs - first < WINDOW_MS)
@@ -30,11 +30,11 @@ const PAUSE_MS = 3000;
 
 export const failuresBackedOff: Checker = {
   name: 'never: a drain tries again at once what has just failed',
-  watch: ({ scheduler }, violated) => {
+  watch: (violated, { scheduler }) => {
     /** When the world saw that an instance is in error, and with which fault. */
     const faults = new Map<string, { readonly seenMs: number; readonly fault: Instance['fault'] }>();
     return {
-      onApplied: (truth, applied, { commit }) => {
+      onApplied: ({ truth, applied, entry: { commit } }) => {
         for (const change of applied) {
           const host = drainedHost(applied, change);
           const failed = faults.get(change.after?.id ?? '');

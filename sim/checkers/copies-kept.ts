@@ -34,12 +34,12 @@ function hasCopy(world: World, id: string, except?: string): boolean {
 
 export const onlyCopyKept: Checker = {
   name: 'never: an instance that ran is left without a copy',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const { truth } = world;
     /** The creation times of instances that ran and of which some machine has a copy. */
     const kept = new Map<string, number>();
     return {
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         // The copies on a removed host are its owner's concern.
         for (const { id: host, is } of hostChanges(applied)) {
           if (is?.state !== 'removed') continue;
@@ -69,8 +69,8 @@ export const onlyCopyKept: Checker = {
 /** A removal by force carries a reason. In every other case the operator was shown the instance first. */
 export const removedWithoutOnlyCopy: Checker = {
   name: 'never: a host is removed on evidence while it has the only copy of an instance that ran',
-  watch: (world, violated) => ({
-    onApplied: (truth, applied, { commit }) => {
+  watch: (violated, world) => ({
+    onApplied: ({ truth, applied, entry: { commit } }) => {
       for (const { id: host, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         if (is.leaving?.forced !== undefined || was.readmitted === true) continue;

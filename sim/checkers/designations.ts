@@ -27,10 +27,10 @@ function serviceChanges(applied: readonly AppliedChange[]): ServiceChange[] {
 /** Also when a service is removed and one of the same name is created. */
 export const epochsGrow: Checker = {
   name: 'never: a designation has an epoch that one before it had',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const highest = new Map<string, { readonly epoch: number; readonly host: string }>();
     return {
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         for (const { id, is } of serviceChanges(applied)) {
           if (is?.designated === undefined) continue;
           const before = highest.get(id);
@@ -47,8 +47,8 @@ export const epochsGrow: Checker = {
 
 export const oneDesignatedHost: Checker = {
   name: 'never: two hosts have a view in which they serve one service',
-  watch: (_world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated) => ({
+    onApplied: ({ truth, applied }) => {
       const changed = new Set(serviceChanges(applied).map(({ id }) => id));
       if (changed.size === 0) return;
       const doing = new Map<string, string>();
@@ -73,12 +73,18 @@ export const oneDesignatedHost: Checker = {
  */
 export const makeBeforeBreak: Checker = {
   name: 'never: a handover goes on before those concerned have followed',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const connectedSince = new Map<string, number>();
     const phaseSince = new Map<string, number>();
     const presentSince = new Map<string, ReadonlySet<string>>();
     return {
-      onApplied: (truth, applied, { commit: { revision } }) => {
+      onApplied: ({
+        truth,
+        applied,
+        entry: {
+          commit: { revision },
+        },
+      }) => {
         for (const { id, was, is } of hostChanges(applied)) {
           if (canFollow(is) !== canFollow(was)) connectedSince.set(id, canFollow(is) ? revision : Infinity);
         }
@@ -154,8 +160,8 @@ function isBehind(machine: HostMachine | undefined, id: string, { epoch, handove
 /** A designated host must be able to serve at that very moment; a leaving host is designated only if no other host can. */
 export const designatedToEligible: Checker = {
   name: 'never: a service goes to a host that cannot do it, or that leaves while another could have it',
-  watch: (_world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated) => ({
+    onApplied: ({ truth, applied }) => {
       for (const { id, was, is } of serviceChanges(applied)) {
         const host = is?.designated?.host;
         if (is === undefined || host === undefined || host === was?.designated?.host) continue;

@@ -25,10 +25,16 @@ interface Departure {
 
 export const settledBeforeDrained: Checker = {
   name: 'never: a host counts as drained while something that was moved off it is not connected',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const left = new Map<string, Departure>();
     return {
-      onApplied: (truth, applied, { commit: { revision } }) => {
+      onApplied: ({
+        truth,
+        applied,
+        entry: {
+          commit: { revision },
+        },
+      }) => {
         for (const change of applied) trackDeparture(truth, left, change);
         for (const id of left.keys()) if (isConnected(world, id)) left.delete(id);
         for (const { id: host, was, is } of hostChanges(applied)) {

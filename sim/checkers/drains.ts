@@ -23,11 +23,11 @@ type Held = readonly [what: string, sentence: string];
 
 /** Reports each of what holds once it has held for longer than a healthy fleet needs, all of that time under one lease without a server's fault. */
 function heldTooLong(find: (world: World, truth: Fleet) => readonly Held[]): Checker['watch'] {
-  return (world, violated) => {
+  return (violated, world) => {
     const sinceMs = new Map<string, number>();
     let epoch = 0;
     return {
-      onApplied: (truth, _applied, { fence }) => {
+      onApplied: ({ truth, entry: { fence } }) => {
         const { nowMs } = world.scheduler;
         if (fence?.epoch !== epoch || world.servers.some(isServerDisturbed)) sinceMs.clear();
         epoch = fence?.epoch ?? 0;
@@ -123,22 +123,22 @@ function heldServices(world: World, truth: Fleet, { id: host }: StoredHost): Hel
 /** What began because a host was leaving ends when it leaves no more; what was switched by then is completed. */
 export const recoversAroundSick: Checker = {
   name: 'never: a host that comes back waits for a service that was not switched, or is left for another target',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const late = heldTooLong((_world, truth) =>
       [...truth.all(SERVICE)].flatMap(({ id, doc }): Held[] => {
         const from = leftForNothing(truth, doc);
         return from === undefined ? [] : [[id, `the handover of ${id} goes on, and ${from} leaves no more`]];
       }),
-    )(world, violated);
+    )(violated, world);
     return {
-      onApplied: (truth, applied, entry) => {
+      onApplied: ({ truth, applied, entry }) => {
         for (const change of applied) {
           const to = newTargetOf(change);
           const from = to && leftForNothing(truth, change.after?.doc as Service);
           if (from !== undefined)
             violated(`${change.after?.id} is to leave ${from} for ${to}, and ${from} leaves no more`);
         }
-        late.onApplied?.(truth, applied, entry);
+        late.onApplied?.({ truth, applied, entry });
       },
     };
   },

@@ -10,7 +10,7 @@ const COMMITS_BETWEEN_LOOKS = 40;
 
 export const fleetsEqual: Checker = {
   name: 'never: a server shows what the journal does not have',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const check = ({ journal, program }: Incarnation): void => {
       const { revision } = journal.fleet;
       if (digestOf(journal.fleet) !== world.ledger.digestAt(revision)) {

@@ -3,8 +3,8 @@ import type { Checker } from './checker.ts';
 
 export const invariants: Checker = {
   name: 'the invariants of the modules',
-  watch: (world) => ({
-    onApplied: (truth, applied, { commit }) => {
+  watch: (_violated, world) => ({
+    onApplied: ({ truth, applied, entry: { commit } }) => {
       for (const { name, check } of world.registry.invariants) {
         const [broken] = check(applied, truth);
         if (broken !== undefined) world.violate(name, `at ${commit.revision} by ${commit.by}: ${broken}`);

@@ -3,10 +3,10 @@ import type { Checker } from './checker.ts';
 
 export const journalOrder: Checker = {
   name: 'never: a gap or a fork in the order of commits',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const seen = new WeakMap<object, number>();
     return {
-      onWrite: (_entries, claimed) => {
+      onWrite: ({ claimed }) => {
         if (claimed !== world.ledger.head) violated(`the database says ${claimed}, its head is ${world.ledger.head}`);
       },
       onRebuilt: (life) => seen.set(life, life.journal.fleet.revision),

@@ -4,7 +4,7 @@ import type { Checker } from './checker.ts';
 
 export const leaseExclusive: Checker = {
   name: 'never: two holders of one lease, or an epoch twice',
-  watch: (_world, violated) => ({
+  watch: (violated) => ({
     onLease: ({ before, after, asker, hadSession }) => {
       if (before === undefined || after === undefined) return;
       const text = `${asker} changed ${before.holder}/${before.epoch} to ${after.holder}/${after.epoch}`;

@@ -82,8 +82,14 @@ export function hostChanges(applied: readonly AppliedChange[]): HostChange[] {
  */
 export const removedWithTenants: Checker = {
   name: 'never: something lives on a removed host without an operation that clears it, or comes to one',
-  watch: (_world, violated) => ({
-    onApplied: (truth, applied, { commit: { revision } }) => {
+  watch: (violated) => ({
+    onApplied: ({
+      truth,
+      applied,
+      entry: {
+        commit: { revision },
+      },
+    }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state === 'removed') continue;
         const left = leftoversOn(truth, id).find(({ instance }) => !isBusy(truth, instance));
@@ -117,8 +123,8 @@ function isBusy(truth: FleetReader, instance: string | undefined): boolean {
 
 export const finalizedOnEvidence: Checker = {
   name: 'never: a host is past the point of no return while something lives there or its agent may be connected',
-  watch: (_world, violated) => ({
-    onApplied: (truth, applied, { commit }) => {
+  watch: (violated) => ({
+    onApplied: ({ truth, applied, entry: { commit } }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'finalizing' || was?.state === 'finalizing' || is.leaving?.forced !== undefined) continue;
         const { state } = is.connection;
@@ -137,8 +143,8 @@ const JOINERS = /^(admin-\d+-join|installer-\d+)$/;
 
 export const rejoinedByOperator: Checker = {
   name: 'never: a removed host comes back without a join',
-  watch: (_world, violated) => ({
-    onApplied: (_truth, applied, { commit }) => {
+  watch: (violated) => ({
+    onApplied: ({ applied, entry: { commit } }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         if (was?.state !== 'removed' || is?.state === 'removed') continue;
         if (!JOINERS.test(commit.by)) violated(`${id} became ${is?.state ?? 'nothing'} by ${commit.by}`);
@@ -150,8 +156,8 @@ export const rejoinedByOperator: Checker = {
 /** Rebuilt elsewhere after an operator fenced the host: whatever it still runs, it is untrusted until it is re-admitted. */
 export const operatorFencedDistrusted: Checker = {
   name: 'never: a host is connected and trusted whose instances were built elsewhere because it was said to be off',
-  watch: (_world, violated) => ({
-    onApplied: (_truth, applied, { commit }) => {
+  watch: (violated) => ({
+    onApplied: ({ applied, entry: { commit } }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         // It leaves quarantine only by an operator's command.
         if (is?.leaving?.rebuilt !== true || is.quarantined !== undefined || was?.quarantined !== undefined) continue;

@@ -17,7 +17,7 @@ const PAUSE_TOLERANCE_MS = 6000;
 
 export const downOnlyIfSilent: Checker = {
   name: 'never: a host is declared down whose heartbeats reach the holder',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     let epochSinceMs = 0;
     let downAfterMs = LIVENESS.defaultValue.downAfterMs;
     const connections = new Map<string, string>();
@@ -34,7 +34,7 @@ export const downOnlyIfSilent: Checker = {
       onLease: ({ before, after }) => {
         if (before?.epoch !== after?.epoch) epochSinceMs = world.scheduler.nowMs;
       },
-      onWrite: (entries) => {
+      onWrite: ({ entries }) => {
         for (const entry of entries) {
           for (const change of entry.commit.changes) {
             if (isSetting(change)) ({ downAfterMs } = settingIn(change.body));
@@ -57,7 +57,7 @@ export const downOnlyIfSilent: Checker = {
  */
 export const upOnlyIfHeartbeat: Checker = {
   name: 'never: a host is declared up that the holder has no heartbeat of',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     let { suspectAfterMs } = LIVENESS.defaultValue;
     const connections = new Map<string, string>();
     const risenAtMs = ({ kind, id, body }: Change): number | undefined => {
@@ -68,7 +68,7 @@ export const upOnlyIfHeartbeat: Checker = {
       return isNew ? connection.sinceMs - WORLD_BEGINS_MS : undefined;
     };
     return {
-      onWrite: (entries) => {
+      onWrite: ({ entries }) => {
         for (const { writer, commit } of entries) {
           for (const change of commit.changes) {
             if (isSetting(change)) ({ suspectAfterMs } = settingIn(change.body));

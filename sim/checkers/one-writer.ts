@@ -4,11 +4,11 @@ import type { Checker } from './checker.ts';
 
 export const oneWriterPerEpoch: Checker = {
   name: 'never: two servers commit under one epoch',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const writers = new Map<number, string>();
     let newest = 0;
     return {
-      onWrite: (entries) => {
+      onWrite: ({ entries }) => {
         for (const { fence, writer, commit } of entries) {
           const epoch = fence?.epoch ?? 0;
           const other = writers.get(epoch);

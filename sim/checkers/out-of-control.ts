@@ -19,14 +19,19 @@ function machineOf({ machines }: World, host: string | undefined): HostMachine |
 /** By the world's clock: since when each host was reachable, and since when the same server holds the lease. */
 export const notToUncontrolledSwitch: Checker = {
   name: 'never: a service or a new instance is given to a host whose switch has not obeyed for a minute',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const upSinceMs = new Map<string, number>();
     let epochSinceMs = 0;
     return {
       onLease: ({ before, after }) => {
         if (before?.epoch !== after?.epoch) epochSinceMs = world.scheduler.nowMs;
       },
-      onApplied: (_truth, applied, { commit: { revision } }) => {
+      onApplied: ({
+        applied,
+        entry: {
+          commit: { revision },
+        },
+      }) => {
         const { nowMs } = world.scheduler;
         for (const { id, was, is } of hostChanges(applied)) {
           if (was?.connection.state !== is?.connection.state || was?.state !== is?.state) upSinceMs.set(id, nowMs);
@@ -78,8 +83,14 @@ function hostOf(truth: Fleet, id: string): Host | undefined {
  */
 export const notFromForwardingSwitch: Checker = {
   name: 'never: a service is taken from a host whose switch forwards on and cannot be told to stop',
-  watch: (world, violated) => ({
-    onApplied: (truth, applied, { commit: { revision } }) => {
+  watch: (violated, world) => ({
+    onApplied: ({
+      truth,
+      applied,
+      entry: {
+        commit: { revision },
+      },
+    }) => {
       for (const { kind, before, after } of applied) {
         if (kind !== SERVICE.name) continue;
         const [was, is] = [before, after].map((side) => (side?.doc as Service | undefined)?.designated?.host);

@@ -15,14 +15,14 @@ const OWN_STEPS_MS = 45_000;
 
 export const waitsForOwnServiceOnly: Checker = {
   name: 'never: a healthy service waits for a sick one beyond its own steps',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     /** When a host last could not prepare a service, by `<host> <service>`. */
     const sickMs = new Map<string, number>();
     /** Since when nothing else was wrong with a host. */
     const calmMs = new Map<string, number>();
     let epoch = 0;
     return {
-      onApplied: (truth, applied, { fence }) => {
+      onApplied: ({ truth, applied, entry: { fence } }) => {
         const { nowMs } = world.scheduler;
         if (fence?.epoch !== epoch) calmMs.clear();
         epoch = fence?.epoch ?? 0;

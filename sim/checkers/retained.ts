@@ -10,10 +10,10 @@ const SLACK_MS = 5000;
 
 export const retainedUntilExpiry: Checker = {
   name: 'never: something is forgotten before its time by a clock that did not jump',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const nowMs = (): number => WORLD_BEGINS_MS + world.scheduler.nowMs + SLACK_MS;
     return {
-      onApplied: (truth, applied, { commit }) => {
+      onApplied: ({ truth, applied, entry: { commit } }) => {
         if (commit.by !== 'retention') return;
         for (const { kind, before } of applied) {
           const atMs = before && world.registry.kinds.get(kind)?.expiresAtMs?.(before.doc, truth);

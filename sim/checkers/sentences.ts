@@ -8,8 +8,8 @@ import type { Checker } from './checker.ts';
 
 export const sentencesComplete: Checker = {
   name: 'never: a reason is without a sentence, or its sentence has a gap',
-  watch: (_world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated) => ({
+    onApplied: ({ truth, applied }) => {
       for (const change of applied) {
         const reason = reasonIn(truth, change);
         if (reason === undefined) continue;

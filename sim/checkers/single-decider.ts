@@ -4,8 +4,8 @@ import type { Checker } from './checker.ts';
 
 export const singleDecider: Checker = {
   name: 'never: a commit by anybody but the holder of the lease',
-  watch: (world, violated) => ({
-    onWrite: (entries) => {
+  watch: (violated, world) => ({
+    onWrite: ({ entries }) => {
       const [entry] = entries;
       const problem =
         entry && (problemWith(entry) ?? epochRegression(entry, world.ledger.at(entry.commit.revision - 1)));

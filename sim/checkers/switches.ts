@@ -49,8 +49,8 @@ export function leftoverConnections(world: World, machine: HostMachine): string[
 
 export const removedEverywhere: Checker = {
   name: 'never: a host is removed, and the switch of a peer has something of it without a pending clean-up',
-  watch: (world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated, world) => ({
+    onApplied: ({ truth, applied }) => {
       for (const { id, was, is } of hostChanges(applied)) {
         if (is?.state !== 'removed' || was?.state !== 'finalizing') continue;
         for (const machine of world.machines) {

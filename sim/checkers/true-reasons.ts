@@ -11,12 +11,12 @@ const STALE_MAX_MS = 30_000;
 
 export const reasonsTrue: Checker = {
   name: 'never: an item says for long what is not so, or ends with it',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const open = new Map<string, Item>();
     const untrueSinceMs = new Map<string, number>();
     let epoch = 0;
     return {
-      onApplied: (truth, applied, { fence }) => {
+      onApplied: ({ truth, applied, entry: { fence } }) => {
         const { nowMs } = world.scheduler;
         if (fence?.epoch !== epoch || world.servers.some(isServerDisturbed)) untrueSinceMs.clear();
         epoch = fence?.epoch ?? 0;

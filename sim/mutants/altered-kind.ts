@@ -17,9 +17,11 @@ export function alterSteps(
   return {
     ...kind,
     plan: (fleet, items, nowMs) => kind.plan(fleet, items, nowMs).map((one) => next(fleet, one)),
-    ...(observe && { observe: (fleet, item, outcome, nowMs) => alter(observe(fleet, item, outcome, nowMs), fleet) }),
+    ...(observe && {
+      observe: (item, outcome, { fleet, nowMs }) => alter(observe(item, outcome, { fleet, nowMs }), fleet),
+    }),
     ...(answered && {
-      handleTaskAnswer: (fleet, item, answer, nowMs) => alter(answered(fleet, item, answer, nowMs), fleet),
+      handleTaskAnswer: (item, answer, { fleet, nowMs }) => alter(answered(item, answer, { fleet, nowMs }), fleet),
     }),
   };
 }
@@ -36,9 +38,13 @@ export function mapFleet(kind: OperationKind, seen: (fleet: FleetReader) => Flee
         if (next.kind !== 'decide') return next;
         return { ...next, decide: (at, atMs) => next.decide(seen(at), atMs) };
       }),
-    ...(observe && { observe: (fleet, item, outcome, nowMs) => observe(seen(fleet), item, outcome, nowMs) }),
-    ...(answered && { handleTaskAnswer: (fleet, item, answer, nowMs) => answered(seen(fleet), item, answer, nowMs) }),
-    ...(task && { task: (fleet, item, relayed) => task(seen(fleet), item, relayed) }),
+    ...(observe && {
+      observe: (item, outcome, { fleet, nowMs }) => observe(item, outcome, { fleet: seen(fleet), nowMs }),
+    }),
+    ...(answered && {
+      handleTaskAnswer: (item, answer, { fleet, nowMs }) => answered(item, answer, { fleet: seen(fleet), nowMs }),
+    }),
+    ...(task && { task: (item, { fleet, relayed }) => task(item, { fleet: seen(fleet), relayed }) }),
   };
 }
 

@@ -68,8 +68,8 @@ export const leavesWithoutStrayCheck: Mutant = {
   plant: (parts) =>
     withKinds(parts, ['scale-in-end'], (kind) => ({
       ...kind,
-      task: (fleet, item) => {
-        const task = kind.task?.(fleet, item);
+      task: (item, { fleet }) => {
+        const task = kind.task?.(item, { fleet });
         return task && { ...task, args: { ...task.args, force: true } };
       },
     })),

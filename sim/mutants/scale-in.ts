@@ -235,9 +235,9 @@ export const targetNotVerified: Mutant = {
             const action = { driver: 'views', item: item.id, step: 'prepare', attempt: item.doc.attempt, args };
             return [{ kind: 'act', item: item.id, expected: item.revision, action }];
           }),
-        observe: (fleet, item, outcome, nowMs) => {
+        observe: (item, outcome, { fleet, nowMs }) => {
           const service = preparingService(fleet, item.doc.target.id, item.doc.operation);
-          const step = kind.observe?.(fleet, item, outcome, nowMs);
+          const step = kind.observe?.(item, outcome, { fleet, nowMs });
           if (step === undefined) throw new Error('handovers observe');
           if (service?.handover === undefined || outcome.kind === 'failed' || step.changes.length > 0) return step;
           const { handover, epoch } = service;

@@ -37,7 +37,7 @@ const build: OperationKind = {
       const action = { driver: 'builder', item: item.id, step, attempt, args: { thing: target.id } };
       return [{ kind: 'act', item: item.id, expected: item.revision, action }];
     }),
-  observe: (_fleet, item, outcome, nowMs) => observed(item, outcome, nowMs),
+  observe: (item, outcome, { nowMs }) => observed(item, outcome, nowMs),
 };
 
 function observed(item: StoredItem, outcome: ActionOutcome, nowMs: number): ReturnType<typeof record> {

@@ -84,7 +84,7 @@ export class World implements StoreObserver {
     this.servers = Array.from({ length: this.rng.between(1, 3) }, (_, at) => new Server(`server${at + 1}`, this));
     this.#truth = new Fleet(this.registry);
     this.network = new SimNetwork(this);
-    this.#observers = checkers.map((checker) => checker.watch(this, (message) => this.violate(checker.name, message)));
+    this.#observers = checkers.map((checker) => checker.watch((message) => this.violate(checker.name, message), this));
   }
 
   get violation(): Violation | undefined {
@@ -133,7 +133,7 @@ export class World implements StoreObserver {
     if (written.kind !== 'written') return;
     const note = { writer, fence: group.fence, lease, atStep: this.scheduler.steps };
     const entries = this.ledger.record(group.batches, note);
-    for (const watch of this.#observers) watch.onWrite?.(entries, written.revision);
+    for (const watch of this.#observers) watch.onWrite?.({ entries, claimed: written.revision });
     for (const entry of entries) this.#follow(entry);
   }
 
@@ -143,7 +143,7 @@ export class World implements StoreObserver {
     if (commit.revision !== this.#truth.revision + 1)
       this.#truth = this.ledger.replay(this.registry, commit.revision - 1);
     const applied = this.#truth.apply(commit.revision, changes);
-    for (const watch of this.#observers) watch.onApplied?.(this.#truth, applied, entry);
+    for (const watch of this.#observers) watch.onApplied?.({ truth: this.#truth, applied, entry });
   }
 
   hasSession(lease: Lease): boolean {

@@ -132,7 +132,7 @@ export function createRoute<D extends AnyDoc, B extends TObject<{ name: TString 
         creates: { representation, names: [name], fieldOf: () => '/name' },
         why: `create ${singular} ${name}`,
         decide: (fleet) => decide(fleet, call.body, context),
-        answer: (_, after) =>
+        answer: ({ after }) =>
           renderCommitted(representation, after, { id: name, status: 201, location: `${path}/${name}` }),
       };
     },
@@ -166,7 +166,7 @@ export function editRoute<D extends AnyDoc, B extends TObject>(
         target: { representation, id: params.id },
         why: `edit ${Object.keys(body).join(', ')}`,
         decide: (fleet) => decide(fleet, { id: params.id, edit: body }, context),
-        answer: (_, after) => renderCommitted(representation, after, params),
+        answer: ({ after }) => renderCommitted(representation, after, params),
       };
     },
   });
@@ -191,7 +191,7 @@ export function deleteRoute<D extends AnyDoc>(
       target: { representation, id: params.id },
       why: `delete ${singular} ${params.id}`,
       decide: (fleet) => decide(fleet, params),
-      answer: (stored, { redactor }) => ({
+      answer: ({ result: stored, after: { redactor } }) => ({
         kind: 'answer',
         status: 200,
         text: representation.toJsonText(stored, redactor),

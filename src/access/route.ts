@@ -82,6 +82,12 @@ export interface CommittedState {
   get<K extends string, D extends AnyDoc>(kind: Kind<K, D>, id: Id<K>): Stored<K, D> | undefined;
 }
 
+/** What a decision came to: its result, and the fleet as its commit leaves it. */
+export interface Committed<A> {
+  readonly result: A;
+  readonly after: CommittedState;
+}
+
 /** A change that the route submits. The API adds idempotency, If-Match and the caller's site to the same commit. */
 export interface Write<A = unknown> {
   /** The resource that is changed: must exist (unless `optional`), be the caller's to see, and match If-Match. */
@@ -97,7 +103,7 @@ export interface Write<A = unknown> {
   /** Pure: ids and times are captured before. */
   readonly decide: (fleet: FleetReader) => Decision<A>;
   /** Pure as well: it runs with the decision. */
-  readonly answer: (answer: A, after: CommittedState) => Answer;
+  readonly answer: (committed: Committed<A>) => Answer;
   /**
    * For answers with a `memo`: makes the whole answer again for a repetition of the request. Pure; it must come out as it was, which is
    * tried before only the memo is kept.

@@ -96,7 +96,7 @@ function createTokenRoute(bound: TokenBindingKinds): Route {
         why: `create token ${body.name}`,
         decide: (fleet): Decision<TokenId> =>
           unknownPlace(fleet, bound, body) ?? createToken(fleet, { id: made.id, ...token }),
-        answer: (id, after) => ({
+        answer: ({ result: id, after }) => ({
           ...renderCommitted(TOKEN_REPRESENTATION, after, { id, status: 201, location: `${TOKENS.path}/${id}` }),
           secrets: { secret: made.secret },
         }),
@@ -120,7 +120,7 @@ const revokeTokenRoute = write({
       target: { representation: TOKEN_REPRESENTATION, id },
       why: `revoke token ${id}`,
       decide: (fleet) => revokeToken(fleet, { id, by: caller.name, nowMs }),
-      answer: (_, after) => renderCommitted(TOKEN_REPRESENTATION, after, { id }),
+      answer: ({ after }) => renderCommitted(TOKEN_REPRESENTATION, after, { id }),
     };
   },
 });

@@ -65,7 +65,7 @@ export function guardWrite(write: Write, guard: WriteGuard): (fleet: FleetReader
     if (decision.kind === 'refuse') return decision;
     const { changes } = decision;
     const after = stateAfterCommit(fleet, changes, guard);
-    const answer = write.answer(decision.answer, after);
+    const answer = write.answer({ result: decision.answer, after });
     return accept([...changes, ...keepAnswer(answer, { write, changes, after }, guard)], { kind: 'written', answer });
   };
 }

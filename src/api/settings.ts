@@ -70,7 +70,7 @@ function answerOf(setting: Setting, stored: StoredSetting): Answer {
 /** With a key only the revision is kept: what a setting is about is longer than a key may cost. */
 function writeAnswers(setting: Setting): Pick<Write, 'answer' | 'recompose'> {
   return {
-    answer: (_, after) => {
+    answer: ({ after }) => {
       const stored = after.get(SETTING, setting.name);
       const shown = stored && { kind: SETTING.name, id: stored.id, revision: stored.revision };
       return { ...answerOf(setting, stored), memo: '', ...(shown !== undefined && { shown }) };

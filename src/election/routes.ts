@@ -145,7 +145,7 @@ export const serviceRoutes: readonly Route[] = [
         target: { representation: SERVICE_REPRESENTATION, id },
         why: `edit service ${id}`,
         decide: (fleet) => editService(fleet, { id, edit: body, by: caller.name, nowMs }),
-        answer: (_doc, after) => renderCommitted(SERVICE_REPRESENTATION, after, { id }),
+        answer: ({ after }) => renderCommitted(SERVICE_REPRESENTATION, after, { id }),
       };
     },
   }),
@@ -175,13 +175,13 @@ export const serviceRoutes: readonly Route[] = [
         why: reason ?? `move service ${id}`,
         operation,
         decide: (fleet) => moveService(fleet, { id, ...said, ...command }),
-        answer: (moved) => {
+        answer: ({ result: moved }) => {
           const begun = moved.operation === undefined ? '' : 'to ';
-          return { ...operationAnswer({ service: id, ...moved }), memo: `${begun}${moved.to}` };
+          return { ...answerOperation({ service: id, ...moved }), memo: `${begun}${moved.to}` };
         },
         recompose: ({ memo, operation: started }) => {
           const to = memo.replace(/^to /, '');
-          return operationAnswer({
+          return answerOperation({
             service: id,
             ...(to !== memo && started !== undefined && { operation: started }),
             to,
@@ -208,7 +208,7 @@ export const serviceRoutes: readonly Route[] = [
         why: reason ?? 'rebalance services',
         operation,
         decide: (fleet) => rebalanceServices(fleet, { ...command, ...(reason !== undefined && { why: reason }) }),
-        answer: operationAnswer,
+        answer: ({ result }) => answerOperation(result),
       };
     },
   }),
@@ -228,7 +228,7 @@ function heldSentences(fleet: FleetReader): string[] {
   return ['Elections are held: no service changes its host until "held" of the setting "election" is false.'];
 }
 
-function operationAnswer(body: {
+function answerOperation(body: {
   readonly operation?: string;
   readonly to?: string;
   readonly service?: string;

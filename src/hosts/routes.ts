@@ -195,7 +195,7 @@ function commandWithReason(
         target: { representation: HOST_REPRESENTATION, id: params.id },
         why: `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, command),
-        answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
+        answer: ({ after }) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },
   });
@@ -213,7 +213,7 @@ function commandWithOptionalReason(verb: string, about: string, decide: Undo): R
         target: { representation: HOST_REPRESENTATION, id: params.id },
         why: body.reason === undefined ? verb : `${verb}: ${body.reason}`,
         decide: (fleet) => decide(fleet, command),
-        answer: (_, after) => renderCommitted(HOST_REPRESENTATION, after, params),
+        answer: ({ after }) => renderCommitted(HOST_REPRESENTATION, after, params),
       };
     },
   });

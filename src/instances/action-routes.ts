@@ -6,7 +6,7 @@ import { findHost } from '../hosts/index.ts';
 import { refuse, type Decision } from '../journal/index.ts';
 import { OPERATION, type OperationId } from '../operations/index.ts';
 import { POWER_ACTIONS, type Builders, type InstanceVerb } from './builder.ts';
-import { OPERATION_FIELDS, STARTED_FIELDS, startedAnswer } from './build/create-command.ts';
+import { OPERATION_FIELDS, STARTED_FIELDS, answerStarted } from './build/create-command.ts';
 import { FORCE, type Disruption, type InstanceUses } from './instance-use.ts';
 import { moveInstances } from './move/move.ts';
 import { rebuildInstances } from './shelve-rebuild/rebuild.ts';
@@ -147,7 +147,7 @@ function actionRoute<F extends TProperties>(
           const isForced = (body as { readonly force?: boolean }).force === true;
           return options.uses.decide(fleet, { id, disruption, isForced, ...request }, decideAction);
         },
-        answer: (started) => startedAnswer(started),
+        answer: ({ result: started }) => answerStarted(started),
       };
     },
   });

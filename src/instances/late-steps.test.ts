@@ -44,7 +44,7 @@ function planLate({ fleet, nowMs }: InstancesWorld, operation: string): Late {
 /** An answer of this moment that the commit reads. */
 function observeLate({ nowMs }: InstancesWorld, operation: string, ports: readonly object[]): Late {
   const outcome: ActionOutcome = { kind: 'applied', facts: { ports } };
-  return (at) => [kindOf(at, operation).observe?.(at, itemOf(at, operation), outcome, nowMs) as RecordStep];
+  return (at) => [kindOf(at, operation).observe?.(itemOf(at, operation), outcome, { fleet: at, nowMs }) as RecordStep];
 }
 
 async function commitAfterDelete(world: InstancesWorld, late: Late): Promise<void> {

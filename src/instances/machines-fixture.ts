@@ -133,7 +133,9 @@ export class Machines {
       const item = journal.fleet.get(ITEM, id);
       const kind = item && kindOf(journal.fleet, kinds, item);
       const task =
-        item === undefined || !isConnected(journal.fleet, item) ? undefined : kind?.task?.(journal.fleet, item);
+        item === undefined || !isConnected(journal.fleet, item)
+          ? undefined
+          : kind?.task?.(item, { fleet: journal.fleet });
       if (item === undefined || task === undefined) continue;
       this.taskIds.push(`${taskId(item)} on ${item.doc.host}`);
       const performed = await this.#performAndBind(item.doc.host ?? '', task);
@@ -141,9 +143,9 @@ export class Machines {
         by: `agent/${item.doc.host}`,
         decide: (fleet): Decision<unknown> => {
           const now = fleet.get(ITEM, id);
-          const awaited = now?.revision === item.revision && kind?.task?.(fleet, item) !== undefined;
+          const awaited = now?.revision === item.revision && kind?.task?.(item, { fleet }) !== undefined;
           const step = awaited
-            ? kind.handleTaskAnswer?.(fleet, item, { task: taskId(item), ...performed }, nowMs)
+            ? kind.handleTaskAnswer?.(item, { task: taskId(item), ...performed }, { fleet, nowMs })
             : undefined;
           return step === undefined ? { kind: 'accept', changes: [], answer: 'stale' } : recordStep(fleet, step, nowMs);
         },

@@ -13,7 +13,7 @@ export function renderPlan(world: InstancesWorld, operation: string, instance: s
   if (item === undefined || stored === undefined) return ['no such item'];
   const kind = KINDS.get(stored.doc.kind);
   const nexts = kind?.plan(fleet, [item], nowMs) ?? [];
-  const task = kind?.task?.(fleet, item);
+  const task = kind?.task?.(item, { fleet });
   const lines = task === undefined ? [] : [`task for ${item.doc.host}: ${task.kind} ${JSON.stringify(task.args)}`];
   return [...nexts.flatMap((next) => renderNext(world, next)), ...lines];
 }

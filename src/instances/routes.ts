@@ -40,7 +40,7 @@ import {
   toCreateCommand,
   NEW_INSTANCES,
   STARTED_FIELDS,
-  startedAnswer,
+  answerStarted,
   type NewInstances,
 } from './build/create-command.ts';
 import { siteOfInstance } from './scope.ts';
@@ -178,7 +178,7 @@ function createRoute({ hasCredentials, builders }: InstanceRouteOptions): Route 
         operation: command.operation,
         creates: namesOf(command),
         decide: (fleet) => createInstances(fleet, command, builders),
-        answer: (created) => startedAnswer(created),
+        answer: ({ result: created }) => answerStarted(created),
       };
     },
   });
@@ -295,7 +295,7 @@ function deleteRoute({ builders, uses }: InstanceRouteOptions): Route {
           uses.decide(fleet, { id, disruption: 'delete', isForced: force, ...command }, () =>
             deleteInstances(fleet, { ids: [id], ...command }, builders),
           ),
-        answer: (deleted) => startedAnswer(deleted),
+        answer: ({ result: deleted }) => answerStarted(deleted),
       };
     },
   });

@@ -62,7 +62,7 @@ export function sealingKeyRoutes(secrets: Secrets, kinds: readonly Kind[]): Rout
             const changes = still.map(({ kind, id, doc }) => put(kind, id, doc));
             return accept(changes, { resealed: still.length, left });
           },
-          answer: (made) => answer(made),
+          answer: ({ result: made }) => answer(made),
         };
       },
     }),

@@ -267,7 +267,9 @@ export class OperationsController {
         expected: step.expected,
         decide: (fleet, nowMs) => {
           const item = fleet.get(ITEM, step.item);
-          return item === undefined || kind.observe === undefined ? [] : [kind.observe(fleet, item, outcome, nowMs)];
+          return item === undefined || kind.observe === undefined
+            ? []
+            : [kind.observe(item, outcome, { fleet, nowMs })];
         },
       });
       return true;

@@ -68,7 +68,7 @@ describe('the engine', () => {
             ...{ kind: 'act', item: id, expected: revision },
             action: { driver: 'd', item: id, step, attempt, args: {} },
           })),
-      observe: (_fleet, item, _outcome, nowMs) => wait(item, { code: 'not-ready' }, nowMs + 3_000_000),
+      observe: (item, _outcome, { nowMs }) => wait(item, { code: 'not-ready' }, nowMs + 3_000_000),
     };
     const { server } = world(kind, new Map([['d', driver]]));
     const { journal, engine, stop } = await startLeading(server);
@@ -158,7 +158,7 @@ describe('actions', () => {
         const action = { driver: 'slow', item: item.id, step: 'look', attempt: item.doc.attempt, args: {} };
         return { kind: 'act', item: item.id, expected: item.revision, action };
       }),
-    observe: (_fleet, item) => record(item, { state: 'done', step: 'look' }),
+    observe: (item) => record(item, { state: 'done', step: 'look' }),
   };
 
   async function runActions(driver: Driver, kind = acting) {
@@ -279,7 +279,7 @@ describe('a fault of the program', () => {
           const action = { driver: 'hangs', item: item.id, step: 'look', attempt: 1, args: {} };
           return { kind: 'act', item: item.id, expected: item.revision, action };
         }),
-      observe: (_fleet, item, outcome) => wait(item, outcome.kind === 'failed' ? outcome.reason : { code: 'odd' }),
+      observe: (item, outcome) => wait(item, outcome.kind === 'failed' ? outcome.reason : { code: 'odd' }),
     };
     const { clock, server } = world(hanging, new Map([['hangs', { carryOut: () => new Promise(() => undefined) }]]));
     const { journal, engine, stop } = await startLeading(server);

@@ -106,6 +106,17 @@ export type TaskFacts = Readonly<Record<string, unknown>>;
 export type CommandSupport =
   { readonly kind: 'does'; readonly what: string } | { readonly kind: 'none'; readonly because: string };
 
+/** What the answer of a driver or of an agent is read with. */
+export interface ObserveContext {
+  readonly fleet: FleetReader;
+  readonly nowMs: number;
+}
+
+export interface TaskContext {
+  readonly fleet: FleetReader;
+  readonly relayed?: TaskFacts | undefined;
+}
+
 export interface OperationKind {
   readonly name: string;
   /** The steps in their order, for people. */
@@ -115,7 +126,7 @@ export interface OperationKind {
   /** The next step of each of these open items, all of one operation. An item without one is left as it is. */
   plan(fleet: FleetReader, items: readonly StoredItem[], nowMs: number): readonly PlannedStep[];
   /** What a driver's answer means. */
-  observe?(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, nowMs: number): RecordStep;
+  observe?(item: StoredItem, outcome: ActionOutcome, context: ObserveContext): RecordStep;
   /** What has to be undone when an item is cancelled, with the documents that were read for it. */
   undo?(fleet: FleetReader, item: StoredItem, nowMs: number): Pick<RecordStep, 'changes' | 'expects'>;
   /** Whether a failed item that is cancelled has something to take back; it has when nothing is said. */
@@ -125,11 +136,11 @@ export interface OperationKind {
   /** Items that have to be planned again because of this change, besides those whose target it is. */
   itemsToWake?(fleet: FleetReader, change: AppliedChange): Iterable<StoredItem>;
   /** The task that the item has for its host's agent. `relayed` is missing also when the lease has changed hands since. */
-  task?(fleet: FleetReader, item: StoredItem, relayed?: TaskFacts): Omit<Task, 'id'> | undefined;
+  task?(item: StoredItem, context: TaskContext): Omit<Task, 'id'> | undefined;
   /** Facts of this answer for later tasks of the item, past the journal: such as secrets. Those of an earlier answer stay where this is undefined. */
   relayFacts?(item: StoredItem, answer: TaskAnswer): TaskFacts | undefined;
   /** What the agent's answer means. */
-  handleTaskAnswer?(fleet: FleetReader, item: StoredItem, answer: TaskAnswer, nowMs: number): RecordStep;
+  handleTaskAnswer?(item: StoredItem, answer: TaskAnswer, context: ObserveContext): RecordStep;
 }
 
 /** The operation of an item, which outlives it. */

@@ -291,7 +291,7 @@ function command({ representations, kinds }: OperationRoutes, { verb, about, dec
         why: body.reason ?? verb,
         operation: params.id,
         decide: (fleet) => countItems(fleet, decide(fleet, { id: params.id, kinds, nowMs, site })),
-        answer: (counts, after) => {
+        answer: ({ result: counts, after }) => {
           const rendered = renderCommitted(representation, after, params);
           const stored = after.get(OPERATION, idOf(OPERATION, params.id));
           return stored?.doc.counts === undefined ? withCounts(rendered, counts) : rendered;

@@ -16,7 +16,7 @@ const acting: OperationKind = {
       const action = { driver: 'slow', item: item.id, step: 'look', attempt: item.doc.attempt, args: {} };
       return { kind: 'act', item: item.id, expected: item.revision, action };
     }),
-  observe: (_fleet, item, outcome) =>
+  observe: (item, outcome) =>
     outcome.kind === 'failed' ? wait(item, outcome.reason) : record(item, { state: 'done', step: 'look' }),
 };
 

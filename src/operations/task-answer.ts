@@ -26,7 +26,7 @@ export function taskOf(
 ): Omit<Task, 'id'> | undefined {
   const operation = fleet.get(OPERATION, idOf(OPERATION, item.doc.operation))?.doc;
   if (operation?.state !== 'running' || operation.stopped === true) return undefined;
-  return kinds.get(operation.kind)?.task?.(fleet, item, relayed);
+  return kinds.get(operation.kind)?.task?.(item, { fleet, relayed });
 }
 
 export interface TaskAnswerReport {
@@ -49,7 +49,7 @@ export function recordTaskAnswer(
   if (operation === undefined || kind?.handleTaskAnswer === undefined) return acceptStale();
   let step: RecordStep;
   try {
-    step = kind.handleTaskAnswer(fleet, item, answer, nowMs);
+    step = kind.handleTaskAnswer(item, answer, { fleet, nowMs });
   } catch (error) {
     // A bug in the operation kind's code stops its operation; the result need not be repeated until the deadline.
     return stopOperation(fleet, operation, error instanceof Error ? error.message : String(error));

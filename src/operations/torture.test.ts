@@ -33,7 +33,7 @@ const light: OperationKind = {
       const action = { driver: 'switchboard', item: item.id, step, attempt, args: { lamp: target.id } };
       return [{ kind: 'act', item: item.id, expected: item.revision, action }];
     }),
-  observe: (_fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { nowMs }) => {
     if (outcome.kind === 'failed') return wait(item, outcome.reason, nowMs + 1000);
     return record(
       item,

@@ -79,7 +79,7 @@ const describeSiteRoute = write({
       target: { representation: SITE_REPRESENTATION, id: params.id },
       why: `describe site ${params.id}`,
       decide: (fleet) => describeSite(fleet, command),
-      answer: (_, after) => renderCommitted(SITE_REPRESENTATION, after, params),
+      answer: ({ after }) => renderCommitted(SITE_REPRESENTATION, after, params),
     };
   },
 });

@@ -90,7 +90,7 @@ export const createVault = write({
           null,
         );
       },
-      answer: (_, after) => renderCommitted(REPRESENTATION, after, { id: name, status: 201 }),
+      answer: ({ after }) => renderCommitted(REPRESENTATION, after, { id: name, status: 201 }),
     };
   },
 });
@@ -109,7 +109,7 @@ const vaultOpen: OperationKind = {
       const action = { driver: 'vaults', item: item.id, step, attempt, args };
       return { kind: 'act', item: item.id, expected: item.revision, action };
     }),
-  observe: (_fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { nowMs }) => {
     if (outcome.kind === 'failed') return wait(item, outcome.reason, nowMs + 60_000);
     return record(item, { state: 'done', step: 'open' });
   },

@@ -13,7 +13,7 @@ import { podsToLeave } from './victims.ts';
 
 export const budgetsKept: Checker = {
   name: 'never: a budget of pods is broken',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     onClusterServed: ({ cluster, changed, acting }, before) => {
       if (changed.call === 'heartbeatNode' || isLost(world, acting?.operation)) return;
       const { workloads } = cluster.memory.objects;
@@ -36,7 +36,7 @@ function isLost({ truth }: World, operation: string | undefined): boolean {
 
 export const operatorsCordonKept: Checker = {
   name: "never: an operator's cordon or label is undone",
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const note = ({ cluster, changed }: ClusterCall): void => {
       if (changed.call !== 'markNode') return;
       const node = cluster.memory.objects.nodes.get(changed.node);
@@ -53,7 +53,7 @@ const DEADLINE_SLACK_MS = 1;
 
 export const actsForRunning: Checker = {
   name: 'never: a server acts for an operation that it knows is cancelled, ended or past its deadline, or without the lease',
-  watch: (_world, violated) => ({
+  watch: (violated) => ({
     onClusterCall: ({ by: { journal, clock }, acting, changed, program }) => {
       if (acting === undefined) return;
       const operation = journal.fleet.get(OPERATION, idOf(OPERATION, acting.operation))?.doc;
@@ -69,8 +69,8 @@ const LEAVING: readonly Instance['state'][] = ['moving', 'shelving', 'deleting']
 
 export const movedEmpty: Checker = {
   name: "never: a worker's instance is moved, shelved or deleted with a pod on its Node that must leave, unless it is forced",
-  watch: (world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated, world) => ({
+    onApplied: ({ truth, applied }) => {
       for (const change of applied) {
         const moved = leavingInstance(change);
         const worker = moved === undefined ? undefined : workerOn(truth, applied, moved);

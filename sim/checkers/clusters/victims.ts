@@ -41,7 +41,7 @@ function describe({ cluster, acting, changed, program }: ClusterCall): string {
 
 export const cordonedBeforeEvicted: Checker = {
   name: 'never: a pod is evicted before all victims of its operation are cordoned',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     onClusterCall: (call) => {
       const { cluster, acting, changed } = call;
       if (changed.call !== 'evict') return;
@@ -65,7 +65,7 @@ const DRAINED_STEPS: readonly string[] = ['detach', 'delete-node', 'delete-insta
 
 export const drainedBeforeDeleted: Checker = {
   name: 'never: a Node is deleted before every victim of its operation is drained',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     onClusterCall: (call) => {
       const { acting, changed } = call;
       if (changed.call !== 'deleteNode' || acting?.order.op !== 'delete') return;
@@ -83,7 +83,7 @@ export const drainedBeforeDeleted: Checker = {
 
 export const victimsOnly: Checker = {
   name: 'never: a Node is touched that is no victim of the operation',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     onClusterServed: (call, before) => {
       const { changed } = call;
       if (changed.call === 'heartbeatNode') return;
@@ -148,7 +148,7 @@ function uidAtStart({ ledger }: World, id: string, operation: string): string | 
 
 export const deletedEmpty: Checker = {
   name: 'never: a Node is deleted with a pod on it that must leave',
-  watch: (world, violated) => ({
+  watch: (violated, world) => ({
     onClusterServed: (call, before) => {
       const { cluster, changed, acting } = call;
       if (changed.call !== 'deleteNode' || acting === undefined || acting.order.op === 'confirm-deleted') return;

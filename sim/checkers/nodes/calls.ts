@@ -36,11 +36,11 @@ function textOf({ note: { op, node, instance, manager, epoch } }: Call): string 
 
 export const callsEntitled: Checker = {
   name: 'never: a call to a machine without the right is accepted, or one that is refused changes something',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const leases = new LeaseBook(world);
     return {
       onLease: (change) => leases.note(change),
-      onApplied: (truth, applied) => {
+      onApplied: ({ truth, applied }) => {
         for (const call of callsIn(applied)) {
           const { accepted, result } = call.note;
           const problem = accepted ? lackOfRight(truth, { world, leases, call }) : undefined;
@@ -74,10 +74,10 @@ function lackOfRight(truth: Fleet, { world, leases, call: { id, note, node } }: 
 /** Also where machines compare nothing: there the managers' own clocks have to keep them apart. */
 export const callsApart: Checker = {
   name: 'never: the calls of two managers overlap on a node: one has an effect after one under a later epoch',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const latest = new Map<string, number>();
     return {
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         for (const call of callsIn(applied)) {
           const { accepted, epoch = 0 } = call.note;
           if (!accepted) continue;
@@ -92,8 +92,8 @@ export const callsApart: Checker = {
 
 export const callsForOwnInstance: Checker = {
   name: 'never: a call for an instance has an effect on the machine of another',
-  watch: (world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated, world) => ({
+    onApplied: ({ truth, applied }) => {
       for (const call of callsIn(applied)) {
         const { instance } = machineBefore(world, truth, applied, call.node);
         if (call.note.accepted && instance !== undefined && instance !== call.note.instance)
@@ -113,8 +113,8 @@ function machineBefore(world: World, truth: Fleet, applied: readonly AppliedChan
 /** A call that comes late comes from whoever has the right: what it was sent for is over. Nothing keeps it from a machine that compares nothing. */
 export const callsAwaited: Checker = {
   name: 'never: a call has an effect on a machine once nothing waits for its task any more',
-  watch: (world, violated) => ({
-    onApplied: (truth, applied) => {
+  watch: (violated, world) => ({
+    onApplied: ({ truth, applied }) => {
       for (const call of callsIn(applied)) {
         const task = world.machineCallTasks.get(call.id);
         if (task === undefined || call.note.result !== 'applied' || areMachinesBlind({ truth })) continue;
@@ -129,10 +129,10 @@ export const callsAwaited: Checker = {
 /** A manager that continues a build finds what was deployed. Only a cleaning makes room for another deploy. */
 export const deployedOnce: Checker = {
   name: 'never: an instance is deployed twice to a machine that was not cleaned in between',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const deployed = new Map<string, string | undefined>();
     return {
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         for (const call of callsIn(applied)) {
           const { op, result, instance } = call.note;
           if (result !== 'applied') continue;

@@ -10,8 +10,8 @@ import type { Checker } from '../checker.ts';
 import { nodeChanges } from './tenures.ts';
 
 function checkAfter(kinds: readonly string[], check: (world: World) => string | undefined): Checker['watch'] {
-  return (world, violated) => ({
-    onApplied: (_truth, applied) => {
+  return (violated, world) => ({
+    onApplied: ({ applied }) => {
       const problem = applied.some(({ kind }) => kinds.includes(kind)) ? check(world) : undefined;
       if (problem !== undefined) violated(problem);
     },
@@ -94,13 +94,13 @@ function bucketByHand({ state, maintenance, power, instance, claimedFor }: Node)
 
 export const bucketsAddUp: Checker = {
   name: 'never: buckets, rows and the fleet disagree on how many nodes there are',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const look = (who: string, fleet: Fleet): void => {
       const problem = wrongFigure(fleet);
       if (problem !== undefined) violated(`${who}: ${problem}`);
     };
     return {
-      onApplied: (truth, applied) => {
+      onApplied: ({ truth, applied }) => {
         if (nodeChanges(applied).length > 0) look('the fleet', truth);
       },
       // While a server writes a group, its figures are ahead of its documents by it.
@@ -134,8 +134,13 @@ function wrongFigure(fleet: Fleet): string | undefined {
 /** By operators' word, or because its inventory said of this very node that there is none such. */
 export const removedByWord: Checker = {
   name: 'never: a record of a node is deleted that was not called gone',
-  watch: (world, violated) => ({
-    onApplied: (_truth, applied, { commit: { by } }) => {
+  watch: (violated, world) => ({
+    onApplied: ({
+      applied,
+      entry: {
+        commit: { by },
+      },
+    }) => {
       for (const { id, before, after } of nodeChanges(applied)) {
         const gone = world.inventory?.gone;
         if (before?.state === 'removed' && after?.state !== 'removed') gone?.delete(id);

@@ -22,11 +22,11 @@ export function nodeChanges(applied: readonly AppliedChange[]): NodeChange[] {
 /** Over the whole run: also when a node is removed and comes back. */
 export const oneRightPerEpoch: Checker = {
   name: 'never: an epoch of a node comes back, or stands for the right of two',
-  watch: (_world, violated) => {
+  watch: (violated) => {
     const highest = new Map<string, number>();
     const rights = new Map<string, string>();
     return {
-      onApplied: (_truth, applied) => {
+      onApplied: ({ applied }) => {
         for (const { id, after } of nodeChanges(applied)) {
           const { epoch = -1, manager, managerEpoch, instance } = after ?? {};
           const before = highest.get(id) ?? 0;
@@ -49,12 +49,12 @@ const COMMIT_MAX_MS = 30_000;
 
 export const takenOverAfterLease: Checker = {
   name: 'never: a manager is lost, or its node goes to another, while its lease lasts; or a node goes to one without a lease',
-  watch: (world, violated) => {
+  watch: (violated, world) => {
     const leases = new LeaseBook(world);
     const leftMs = (manager: string, epoch: number): number => leases.untilMs(manager, epoch) - world.scheduler.nowMs;
     return {
       onLease: (change) => leases.note(change),
-      onApplied: (truth, applied) => {
+      onApplied: ({ truth, applied }) => {
         for (const { kind, before, after } of applied) {
           if (kind !== MANAGER.name || before === undefined || after === undefined) continue;
           const [from, to] = [before.doc as Manager, after.doc as Manager];

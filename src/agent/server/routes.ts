@@ -80,7 +80,7 @@ function joinRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined)
       return {
         why: 'agent joins',
         decide: (fleet) => joinAgent(fleet, command),
-        answer: (joined) => {
+        answer: ({ result: joined }) => {
           const certificate = requested && issuer?.issue(requested, joined.host);
           return answer({
             ...gateway.statements.joinResponse(joined),

@@ -27,9 +27,9 @@ const carry: OperationKind = {
   retry: { kind: 'none', because: 'test' },
   plan: (_fleet, items) =>
     items.flatMap((item) => (item.doc.state === 'pending' ? [record(item, { ...OPEN, host: 'c1', attempt: 1 })] : [])),
-  task: (_fleet, item, relayed) => ({ kind: item.doc.step, args: { ...relayed } }),
+  task: (item, { relayed }) => ({ kind: item.doc.step, args: { ...relayed } }),
   relayFacts: (item, { facts }) => (item.doc.step === 'open' ? facts : undefined),
-  handleTaskAnswer: (_fleet, item) =>
+  handleTaskAnswer: (item) =>
     item.doc.step === 'open'
       ? record(item, { state: 'running', step: 'send', host: 'c2', attempt: 2 })
       : record(item, { state: 'done', step: 'send', host: null }),

@@ -13,6 +13,7 @@ import {
   type HostMark,
   type Route,
   type Redactor,
+  type Committed,
 } from '../../access/index.ts';
 import { idOf, valueOf, type Refusal } from '../../fleet/index.ts';
 import {
@@ -238,7 +239,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
           if (decision.kind === 'accept' || decision.refusal.code === NOT_PREPARED) return decision;
           return refuse(withSentences(decision.refusal, rpc, limitExplain(explain, redactorFor(caller, fleet))));
         },
-        answer: (made: ScaleInAnswer, { redactor }) => {
+        answer: ({ result: made, after: { redactor } }: Committed<ScaleInAnswer>) => {
           const memo = memoOf(made, operation);
           const rendered = yang(outputOf(made, limitExplain(explain, redactor)));
           return memo === undefined ? rendered : { ...rendered, memo };

@@ -54,8 +54,8 @@ export const baremetalBuild: OperationKind = {
   },
 
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  task: composeTask,
-  handleTaskAnswer: handleAnswer,
+  task: (item, { fleet }) => composeTask(fleet, item),
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleAnswer(fleet, item, answer, nowMs),
 
   undo: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));

@@ -142,8 +142,8 @@ function teardownKind(name: string, because: string): OperationKind {
           return planTeardown(fleet, teardownOf(item, nowMs));
         return planStop(fleet, item, teardownOf);
       }),
-    task: (_fleet, item) => composeTeardownTask(item),
-    handleTaskAnswer: (fleet, item, answer, nowMs) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
+    task: (item) => composeTeardownTask(item),
+    handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
   };
 }
 

@@ -60,12 +60,12 @@ export const baremetalPower: OperationKind = {
   retry: { kind: 'does', what: 'the machine is called again' },
 
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  task: (_fleet, item) => {
+  task: (item) => {
     const { step, retryAtMs } = item.doc;
     if (!hasBegun(item) || retryAtMs !== undefined) return undefined;
     return { kind: step, args: { sinceEpoch: sinceEpochOf(item) } };
   },
-  handleTaskAnswer: handleAnswer,
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleAnswer(fleet, item, answer, nowMs),
 };
 
 /** From then on the reason says under which epoch of the node. */

@@ -34,7 +34,7 @@ const drainRoute = write({
       why: why ?? `drain manager ${managerId(params.manager)}`,
       operation: command.operation,
       decide: (fleet) => drainManager(fleet, { ...command, manager: params.manager, why, deadlineMs }),
-      answer: answerBegun,
+      answer: ({ result }) => answerBegun(result),
     };
   },
 });
@@ -52,7 +52,7 @@ const undrainRoute = write({
       target: { representation: MANAGER_REPRESENTATION, id },
       why: `undrain manager ${id}`,
       decide: (fleet) => undrainManager(fleet, command),
-      answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
+      answer: ({ after }) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
     };
   },
 });
@@ -75,7 +75,7 @@ const rebalanceRoute = write({
       why: why ?? 'even out the nodes of managers',
       operation,
       decide: (fleet) => rebalanceManagers(fleet, command),
-      answer: answerBegun,
+      answer: ({ result }) => answerBegun(result),
     };
   },
 });

@@ -53,8 +53,8 @@ const workKind: OperationKind = {
   cancel: { kind: 'none', because: 'of the test' },
   retry: { kind: 'none', because: 'of the test' },
   plan: () => [],
-  task: (_fleet, item) => ({ kind: item.doc.step, args: { image: 'debian' } }),
-  handleTaskAnswer: (fleet, item, { outcome, problems }, nowMs): RecordStep => {
+  task: (item) => ({ kind: item.doc.step, args: { image: 'debian' } }),
+  handleTaskAnswer: (item, { outcome, problems }, { fleet, nowMs }): RecordStep => {
     if (outcome === 'failed')
       return record(item, {
         state: 'failed',

@@ -67,8 +67,8 @@ export const anyKind: OperationKind = {
   cancel: { kind: 'none', because: 'of the test' },
   retry: { kind: 'none', because: 'of the test' },
   plan: () => [],
-  task: (_fleet, item) => (item.doc.step === 'none' ? undefined : { kind: item.doc.step, args: {} }),
-  handleTaskAnswer: (_fleet, item) => ({
+  task: (item) => (item.doc.step === 'none' ? undefined : { kind: item.doc.step, args: {} }),
+  handleTaskAnswer: (item) => ({
     ...{ kind: 'record', item: item.id, expected: item.revision, changes: [], expects: [] },
     progress: { state: 'done', step: item.doc.step },
   }),

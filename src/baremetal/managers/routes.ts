@@ -19,6 +19,7 @@ import {
   type RouteContext,
   type RouteFields,
   HOST_REF,
+  type Committed,
 } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
 import { manageableCapacity } from '../capacity/capacity.ts';
@@ -136,7 +137,7 @@ function acquireRoute(gateway: ManagerGateway): Route {
     answers: { 200: { about: 'how many, and how many more there are', schema: ACQUIRE_RESPONSE } },
     handle: ({ params, body, caller }) => ({
       ...gateway.acquire({ manager: managerId(params.manager), by: caller.name }, body),
-      answer: (acquired: AcquireResponse) => answer(acquired),
+      answer: ({ result: acquired }: Committed<AcquireResponse>) => answer(acquired),
     }),
   });
 }
@@ -165,7 +166,7 @@ function answersRoute(gateway: ManagerGateway): Route {
     answers: { 200: { about: 'whether it was recorded', schema: ANSWER_RESPONSE } },
     handle: ({ params, body }) => ({
       ...gateway.answer(managerId(params.manager), body as AnswerRequest),
-      answer: (result: AnswerResponse) => answer(result),
+      answer: ({ result }: Committed<AnswerResponse>) => answer(result),
     }),
   });
 }
@@ -231,7 +232,7 @@ function verbRoute({ verb, about, decide }: ManagerVerb): Route {
         target: { representation: MANAGER_REPRESENTATION, id },
         why: `${verb} manager ${id}`,
         decide: (fleet) => decide(fleet, command),
-        answer: (_, after) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
+        answer: ({ after }) => renderCommitted(MANAGER_REPRESENTATION, after, { id }),
       };
     },
   });
@@ -259,7 +260,7 @@ function forgetRoute(): Route {
         target: { representation: MANAGER_REPRESENTATION, id },
         why: `forget manager ${id}`,
         decide: (fleet) => forgetManager(fleet, { id }),
-        answer: (stored, { redactor }) => ({
+        answer: ({ result: stored, after: { redactor } }) => ({
           kind: 'answer',
           status: 200,
           text: MANAGER_REPRESENTATION.toJsonText(stored, redactor),

@@ -21,6 +21,7 @@ import {
   type Redactor,
   type Resource,
   type Route,
+  type Committed,
 } from '../../access/index.ts';
 import type { FleetReader, ChangeNote } from '../../fleet/index.ts';
 import type { Decision } from '../../journal/index.ts';
@@ -179,7 +180,7 @@ export const nodeRoutes: readonly Route[] = [
         creates: { representation: NODE_REPRESENTATION, names: [name], fieldOf: () => '/name' },
         why: `create node ${name}`,
         decide: (fleet) => createNode(fleet, body, enroller),
-        answer: (_, after) =>
+        answer: ({ after }) =>
           renderCommitted(NODE_REPRESENTATION, after, { id: name, status: 201, location: `${NODES.path}/${name}` }),
       };
     },
@@ -267,7 +268,6 @@ function nodeWrite(
     target: { representation: NODE_REPRESENTATION, id: params.id },
     why,
     decide: (fleet: FleetReader) => decide(fleet, command),
-    answer: (_: Node, after: Parameters<typeof renderCommitted>[1]) =>
-      renderCommitted(NODE_REPRESENTATION, after, params),
+    answer: ({ after }: Committed<Node>) => renderCommitted(NODE_REPRESENTATION, after, params),
   };
 }

@@ -43,7 +43,7 @@ export const reservationClaim: OperationKind = {
   },
   retry: { kind: 'none', because: 'whoever wants a node asks for it again' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem({ fleet, item, nowMs })),
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const step = { fleet, item, nowMs };
     return item.doc.step === 'unclaim' ? observeUnclaim(step, outcome) : observeClaim(step, outcome);
   },

@@ -36,9 +36,9 @@ export const reservationRelease: OperationKind = {
   cancel: { kind: 'none', because: 'a release is remembered until it is done; request another node instead' },
   retry: { kind: 'does', what: 'the machine is cleaned again, and what is left is released' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: observeUnclaim,
-  task: (_fleet, item) => composeTeardownTask(item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
+  observe: (item, outcome, { fleet, nowMs }) => observeUnclaim(fleet, item, outcome, nowMs),
+  task: (item) => composeTeardownTask(item),
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleTeardownAnswer(fleet, teardownOf(item, nowMs), answer),
   itemsToWake: itemsOnManagedNodes,
 };
 

@@ -128,7 +128,7 @@ function createReservation(parts: ReservationRoutes): Route {
         creates: { representation: RESERVATION_REPRESENTATION, names: [id], fieldOf: () => '/instance_uuid' },
         why: `reserve a node for ${id}`,
         decide: (fleet) => reserveNode(fleet, command),
-        answer: (reserved, after) =>
+        answer: ({ result: reserved, after }) =>
           reserved.kind === 'no-match'
             ? problemAnswer(reserved.refusal, call.requestId)
             : renderCommitted(RESERVATION_REPRESENTATION, after, { id, ...STATUS[reserved.kind](id) }),
@@ -229,7 +229,7 @@ const releaseRoute = write({
         if (denied !== undefined) return refusalAnswer(denied);
         return releaseReservation(fleet, stored, command);
       },
-      answer: (release) =>
+      answer: ({ result: release }) =>
         release.kind === 'released'
           ? answer({ state: 'released' })
           : answer({ state: 'releasing', operation: release.operation }, ACCEPTED),

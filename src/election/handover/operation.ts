@@ -66,7 +66,8 @@ export const handoverKind: OperationKind = {
     items.flatMap((item) =>
       planItem(fleet, item, nowMs).map((next) => addReadinessAlarmToNext(fleet, item, next, nowMs)),
     ),
-  observe: (fleet, item, outcome, nowMs) => addReadinessAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
+  observe: (item, outcome, { fleet, nowMs }) =>
+    addReadinessAlarm(fleet, item, observe(fleet, item, outcome, nowMs), nowMs),
   undo: cancelHandover,
   // A failed one has released the service; by then it may be in another handover.
   needsUndo: (fleet, item) =>

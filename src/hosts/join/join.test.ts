@@ -35,15 +35,14 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
 }
 
 async function answer(journal: Journal, item: StoredItem, nowMs: number): Promise<void> {
-  const task = hostJoin.task?.(journal.fleet, item);
+  const task = hostJoin.task?.(item, { fleet: journal.fleet });
   if (task === undefined || itemOfTask(taskId(item)) !== item.id) return;
   // The first check finds a fault, the second does not.
   const outcome = item.doc.attempt === 1 ? ('failed' as const) : ('done' as const);
   const next = hostJoin.handleTaskAnswer?.(
-    journal.fleet,
     item,
     { task: taskId(item), outcome, problems: ['no bridge'] },
-    nowMs,
+    { fleet: journal.fleet, nowMs },
   );
   if (next !== undefined) await journal.submit({ by: 'agent', decide: (fleet) => recordStep(fleet, next, nowMs) });
 }

@@ -61,10 +61,10 @@ export const hostJoin: OperationKind = {
     };
   },
 
-  task: (_fleet, item) =>
+  task: (item) =>
     item.doc.step === 'preflight' && item.doc.state === 'running' ? { kind: 'preflight', args: {} } : undefined,
 
-  handleTaskAnswer: (_fleet, item, answer, nowMs): RecordStep => {
+  handleTaskAnswer: (item, answer, { nowMs }): RecordStep => {
     if (answer.outcome === 'done') return record(item, { state: 'running', step: 'activate' });
     const reason = { code: 'preflight-failed', host: item.doc.target.id, problems: answer.problems ?? [] };
     return wait(item, reason, nowMs + PREFLIGHT_AGAIN_MS);

@@ -152,7 +152,7 @@ function joinTokenRoute(): Route {
         target: { representation: HOST_REPRESENTATION, id: params.id },
         why: `make a join token for ${params.id}`,
         decide: (fleet) => denyRemovedHost(fleet, params.id) ?? createToken(fleet, { id, ...token }),
-        answer: (made, after) => ({
+        answer: ({ result: made, after }) => ({
           ...renderCommitted(TOKEN_REPRESENTATION, after, { id: made, status: 201 }),
           secrets: { secret },
         }),

@@ -52,8 +52,12 @@ async function agents(journal: Journal, nowMs: number): Promise<void> {
   }
   for (const item of journal.fleet.find(ITEMS_BY_OPERATION, OP)) {
     const kind = scaleOutKind(rebalance);
-    if (kind.task?.(journal.fleet, item) === undefined) continue;
-    const next = kind.handleTaskAnswer?.(journal.fleet, item, { task: taskId(item), outcome: 'done' }, nowMs);
+    if (kind.task?.(item, { fleet: journal.fleet }) === undefined) continue;
+    const next = kind.handleTaskAnswer?.(
+      item,
+      { task: taskId(item), outcome: 'done' },
+      { fleet: journal.fleet, nowMs },
+    );
     if (next !== undefined) await journal.submit({ by: 'agent', decide: (fleet) => recordStep(fleet, next, nowMs) });
   }
 }

@@ -57,12 +57,12 @@ export function scaleInEndKind({ evacuators, peersOf }: EndOptions): OperationKi
     retry: { kind: 'does', what: 'hosts that were not removed in time are tried again' },
 
     plan: (fleet, items, nowMs) => items.flatMap((item) => planItem({ fleet, item, nowMs, evacuators, peersOf })),
-    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
-    task: (fleet, { doc }) =>
+    observe: (item, outcome, { nowMs }) => observeConvergence(item, outcome, nowMs),
+    task: ({ doc }, { fleet }) =>
       isLeaveRequested(doc)
         ? { kind: 'leave', args: { force: isForced(findHost(fleet, doc.target.id)?.doc) } }
         : undefined,
-    handleTaskAnswer: (fleet, item, answer, nowMs) => handleLeaveAnswer(fleet, item, answer, nowMs),
+    handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleLeaveAnswer(fleet, item, answer, nowMs),
   };
 }
 

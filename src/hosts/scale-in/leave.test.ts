@@ -229,7 +229,7 @@ test('strays-that-a-host-refused-for-before-force-came-do-not-stop-it-any-more',
     const item = fleet.get(ITEM, idOf(ITEM, `${operation}.c1`)) as StoredItem;
     const facts = { strays: ['interface/tap0'], straysInAll: 1 };
     const answer = { task: taskId(item), outcome: 'failed' as const, facts };
-    const step = KINDS.get('scale-in-end')?.handleTaskAnswer?.(fleet, item, answer, world.nowMs);
+    const step = KINDS.get('scale-in-end')?.handleTaskAnswer?.(item, answer, { fleet, nowMs: world.nowMs });
     return step === undefined ? accept([], 'stale') : recordStep(fleet, step, world.nowMs);
   });
   expect(world.item(operation, 'c1')).toMatchObject({ state: 'waiting', reason: { code: 'not-left' } });

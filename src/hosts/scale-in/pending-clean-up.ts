@@ -118,7 +118,7 @@ export const peerCleanUpKind: OperationKind = {
   retry: { kind: 'does', what: 'the peers are waited for again' },
 
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => observeConvergence(fleet, item, outcome, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => observeConvergence(fleet, item, outcome, nowMs),
   itemsToWake: (fleet, { kind, before, after }) => {
     const id = (after ?? before)?.id;
     return kind === HOST.name && id !== undefined ? itemsOfPeer(fleet, id) : [];

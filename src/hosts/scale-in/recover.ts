@@ -31,7 +31,7 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
     retry: { kind: 'does', what: 'hosts that did not come back in time are waited for again' },
 
     plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, { evacuators, item, nowMs })),
-    observe: (_fleet, item, outcome, nowMs) => observeConvergence(item, outcome, nowMs),
+    observe: (item, outcome, { nowMs }) => observeConvergence(item, outcome, nowMs),
     itemsToWake: (fleet, change) => touchedItems(fleet, evacuators, change),
   };
 }

@@ -11,6 +11,7 @@ import {
   type Caller,
   type Route,
   type RouteContext,
+  type Committed,
 } from '../../access/index.ts';
 import type { Composition } from '../../composition/index.ts';
 import { idOf, valueOf, type Reason, type Refusal, type Steps } from '../../fleet/index.ts';
@@ -223,7 +224,7 @@ function verbRoute<F extends TProperties>(
             ? refuse(renderRefusal(decision.refusal, { explain, sight: redactorFor(caller, fleet) }))
             : decision;
         },
-        answer: (made: ScaleInAnswer, { redactor }) => {
+        answer: ({ result: made, after: { redactor } }: Committed<ScaleInAnswer>) => {
           const memo = memoOf(made, operation);
           const rendered = renderAnswer(made, operation, { explain, sight: redactor });
           return memo === undefined ? rendered : { ...rendered, memo };

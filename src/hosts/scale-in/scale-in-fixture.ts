@@ -171,7 +171,7 @@ export class ScaleInWorld extends TestWorld {
       const item = this.fleet.get(ITEM, id);
       if (item === undefined || !isOpen(item.doc) || doc.host === undefined) continue;
       if (this.host(doc.host)?.connection.state !== 'up') continue;
-      const task = kind?.task?.(this.fleet, item);
+      const task = kind?.task?.(item, { fleet: this.fleet });
       if (task === undefined) continue;
       if (this.mute.has(doc.host)) continue;
       this.left.push(`${task.kind} ${doc.host}`);
@@ -179,7 +179,11 @@ export class ScaleInWorld extends TestWorld {
       const outcome = this.unable.has(doc.host) || strays !== undefined ? 'failed' : 'done';
       const facts = strays === undefined ? {} : { facts: { strays, straysInAll: strays.length } };
       await this.commit((fleet) => {
-        const step = kind?.handleTaskAnswer?.(fleet, item, { task: taskId(item), outcome, ...facts }, this.nowMs);
+        const step = kind?.handleTaskAnswer?.(
+          item,
+          { task: taskId(item), outcome, ...facts },
+          { fleet, nowMs: this.nowMs },
+        );
         return step === undefined ? accept([], 'stale') : recordStep(fleet, step, this.nowMs);
       });
     }

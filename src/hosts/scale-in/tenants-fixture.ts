@@ -206,7 +206,7 @@ function operationOf(kit: Kit): OperationKind {
         const action = { driver: 'tenants', item: item.id, step, attempt, args: { id: target.id } };
         return { kind: 'act', item: item.id, expected: item.revision, action };
       }),
-    observe: (fleet, item, outcome) => {
+    observe: (item, outcome, { fleet }) => {
       const id = idOf(kind, item.doc.target.id);
       const doc = docOf(kit, fleet, id);
       if (doc === undefined) return fail(item, { code: 'tenant-gone' });

@@ -58,7 +58,7 @@ async function leaving(journal: Journal, nowMs: number): Promise<void> {
     const item = journal.fleet.get(ITEM, id);
     const host = item && findHost(journal.fleet, item.doc.target.id)?.doc;
     if (item === undefined || !isOpen(item.doc) || host?.connection.state !== 'up') continue;
-    if (kind.task?.(journal.fleet, item) === undefined) continue;
+    if (kind.task?.(item, { fleet: journal.fleet }) === undefined) continue;
     await journal.submit({ by: 'agent', decide: (fleet) => answered(fleet, kind, item, nowMs) });
   }
 }
@@ -67,7 +67,7 @@ function answered(fleet: FleetReader, kind: OperationKind, item: StoredItem, now
   const outcome = item.doc.attempt === 1 && item.doc.target.id === 'c1' ? ('failed' as const) : ('done' as const);
   const now = fleet.get(ITEM, item.id);
   const step =
-    now?.revision === item.revision && kind.handleTaskAnswer?.(fleet, now, { task: taskId(item), outcome }, nowMs);
+    now?.revision === item.revision && kind.handleTaskAnswer?.(now, { task: taskId(item), outcome }, { fleet, nowMs });
   return typeof step === 'object' ? recordStep(fleet, step, nowMs) : accept([], 'stale' as const);
 }
 

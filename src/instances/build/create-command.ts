@@ -24,7 +24,7 @@ export const OPERATION_FIELDS = {
 /** The answer of every request that starts an operation. */
 export const STARTED_FIELDS = { operation: Type.String({ description: 'follow it at /api/v1/operations/{id}' }) };
 
-export function startedAnswer(body: { readonly operation: string; readonly instances?: readonly string[] }): Answer {
+export function answerStarted(body: { readonly operation: string; readonly instances?: readonly string[] }): Answer {
   return { ...answer(body, 202), headers: { location: `/api/v1/operations/${body.operation}` } };
 }
 

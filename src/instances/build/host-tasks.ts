@@ -31,7 +31,7 @@ import { addressesKeptAtRelease, segmentOf } from '../back-end-orders.ts';
 import { isInline, bindModeOn, portsOf, canReachPools, type BindMode, type StoredInstance } from './placement.ts';
 import { retryDestroy } from '../delete/retry-destroy.ts';
 
-export const composeBuildTask: NonNullable<OperationKind['task']> = (fleet, item) => {
+export const composeBuildTask: NonNullable<OperationKind['task']> = (item, { fleet }) => {
   const { step, state, host } = item.doc;
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
   if (host === undefined || instance === undefined || !isBeingBuilt(instance.doc)) return undefined;

@@ -55,9 +55,9 @@ export const instanceBuild: OperationKind = {
   },
 
   plan: planInState('building'),
-  observe: (fleet, item, outcome, nowMs) => handleBuildOutcome(fleet, item, outcome, nowMs),
-  task: (fleet, item) => composeBuildTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => handleBuildAnswer(fleet, item, answer, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => handleBuildOutcome(fleet, item, outcome, nowMs),
+  task: composeBuildTask,
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleBuildAnswer(fleet, item, answer, nowMs),
 
   undo: (fleet, item, nowMs) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));

@@ -169,7 +169,11 @@ describe('an instance whose port is unplugged', () => {
       const reason = { code: 'ports-bound-again', orders: [order] };
       const item = { ...waiting, doc: { ...waiting.doc, step: 'bind', state: 'running' as const, reason } };
       const ports = [{ port: 'web-p0', outcome: 'ok', type: 'simulated', addresses: [] }];
-      return instanceReplug.observe?.(world.fleet, item, { kind: 'applied', facts: { ports } }, world.nowMs);
+      return instanceReplug.observe?.(
+        item,
+        { kind: 'applied', facts: { ports } },
+        { fleet: world.fleet, nowMs: world.nowMs },
+      );
     };
     expect(answered(`web-p0:${serial - 1}`)).toMatchObject({ progress: { step: 'rebind' }, changes: [] });
     expect(answered(`web-p0:${serial}`)).toMatchObject({ progress: { step: 'plug' }, changes: [{ id: 'web-p0' }] });

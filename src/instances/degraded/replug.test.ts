@@ -120,7 +120,7 @@ test('a-segment-that-the-host-does-not-reach-any-more: nothing is ordered, and a
   const item = { ...waiting, doc: { ...waiting.doc, step: 'bind', state: 'running' as const, reason } };
   const ports = [{ port: 'web-p0', outcome: 'ok', type: 'simulated', addresses: [] }];
   const outcome = { kind: 'applied', facts: { ports } } as const;
-  const step = instanceReplug.observe?.(world.fleet, item, outcome, world.nowMs) as RecordStep;
+  const step = instanceReplug.observe?.(item, outcome, { fleet: world.fleet, nowMs: world.nowMs }) as RecordStep;
   expect(step).toMatchObject({ progress: { step: 'rebind', reason: { fault: 'mapping-gone' } }, changes: [] });
 });
 

@@ -71,7 +71,7 @@ export const instanceReplug: OperationKind = {
   retry: { kind: 'does', what: 'the ports are bound again' },
 
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => handleBindOutcome(fleet, item, outcome, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => handleBindOutcome(fleet, item, outcome, nowMs),
 
   itemsToWake: (fleet, change) => itemsOfEvent(fleet, change),
 };

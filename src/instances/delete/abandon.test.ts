@@ -118,7 +118,7 @@ describe('instances of a host that is removed by force', () => {
     const ports = [{ port: 'web-p0', outcome, addresses: [{ ip: '10.0.0.2', subnet: 'sub0' }] }];
     await world.commit((fleet): Decision<unknown> => {
       const item = fleet.get(ITEM, at) as StoredItem;
-      const step = instanceMove.observe?.(fleet, item, { kind: 'applied', facts: { ports } }, world.nowMs);
+      const step = instanceMove.observe?.(item, { kind: 'applied', facts: { ports } }, { fleet, nowMs: world.nowMs });
       return recordStep(fleet, step as RecordStep, world.nowMs);
     });
     expectNowhere(world);

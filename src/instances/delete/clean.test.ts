@@ -119,7 +119,7 @@ test('never: a host gets the task to destroy a held copy while its successor is 
   const [destroy] = instanceClean.plan(world.fleet, [held!], world.nowMs);
   await world.commitPlanned(destroy!);
   const [item] = [...world.fleet.find(CLEAN_ITEMS_BY_INSTANCE, 'web')];
-  expect(instanceClean.task?.(world.fleet, item!)).toMatchObject({ kind: 'destroy' });
+  expect(instanceClean.task?.(item!, { fleet: world.fleet })).toMatchObject({ kind: 'destroy' });
   await world.put(hostWith(world, 'h2', FORCED));
-  expect(instanceClean.task?.(world.fleet, item!)).toBeUndefined();
+  expect(instanceClean.task?.(item!, { fleet: world.fleet })).toBeUndefined();
 });

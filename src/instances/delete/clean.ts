@@ -120,12 +120,12 @@ export const instanceClean: OperationKind = {
       return [record(item, { state: 'running', step, attempt: attempt + (state === 'waiting' ? 1 : 0) })];
     }),
 
-  task: (fleet, item) =>
+  task: (item, { fleet }) =>
     item.doc.state === 'running' && item.doc.step !== HOLD && !isHeldAgain(fleet, item)
       ? { kind: 'destroy', args: { instance: item.doc.target.id, nics: [], ports: 'leave' } }
       : undefined,
 
-  handleTaskAnswer: (_fleet, item, answer, nowMs) => {
+  handleTaskAnswer: (item, answer, { nowMs }) => {
     if (answer.outcome === 'done') return record(item, { state: 'done', step: item.doc.step });
     const { target, host } = item.doc;
     const reason = { code: 'not-destroyed', instance: target.id, host, problems: answer.problems ?? [] };

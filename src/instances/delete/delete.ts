@@ -108,9 +108,9 @@ export const instanceDelete: OperationKind = {
       return planItem(fleet, item, instance, nowMs);
     }),
 
-  observe: (fleet, item, outcome, nowMs) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
-  task: (fleet, item) => composeDestroyTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => handleDestroyAnswer(fleet, item, answer, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
+  task: (item, { fleet }) => composeDestroyTask(fleet, item),
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleDestroyAnswer(fleet, item, answer, nowMs),
 
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };

@@ -124,7 +124,11 @@ describe('deadline-gives-back', () => {
     await world.commit((fleet) => deleteInstances(fleet, { ids: ['web'], ...command }));
     const facts = { ports: [{ port: 'web-p0', outcome: 'ok' }] };
     const item = loadItem(world.fleet, `${release}.web`).item;
-    const recorded = instanceRelease.observe?.(world.fleet, item, { kind: 'applied', facts }, world.nowMs);
+    const recorded = instanceRelease.observe?.(
+      item,
+      { kind: 'applied', facts },
+      { fleet: world.fleet, nowMs: world.nowMs },
+    );
     expect(recorded).toMatchObject({ progress: { state: 'done' }, changes: [] });
     await world.settle();
     expect(world.instance('web')).toBeUndefined();

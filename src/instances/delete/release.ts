@@ -42,9 +42,9 @@ export const instanceRelease: OperationKind = {
         : planRelease(fleet, item, { instance, nowMs, finish });
     }),
 
-  observe: (fleet, item, outcome, nowMs) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
-  task: (fleet, item) => composeDestroyTask(fleet, item),
-  handleTaskAnswer: (fleet, item, answer, nowMs) => handleDestroyAnswer(fleet, item, answer, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => handleReleaseOutcome(fleet, item, { outcome, nowMs, finish }),
+  task: (item, { fleet }) => composeDestroyTask(fleet, item),
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleDestroyAnswer(fleet, item, answer, nowMs),
   itemsToWake: (fleet, { kind, before, after }) => itemsOfHost(fleet, kind, (after ?? before)?.id),
 };
 

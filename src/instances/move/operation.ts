@@ -70,10 +70,10 @@ export const instanceMove: OperationKind = {
       return moving === undefined ? [endLeftover(item, instance)] : planItem({ fleet, item, instance: moving, nowMs });
     }),
 
-  observe: (fleet, item, outcome, nowMs) => handleMoveOutcome(fleet, item, outcome, nowMs),
-  task: (fleet, item, relayed) => composeMoveTask(fleet, item, relayed),
+  observe: (item, outcome, { fleet, nowMs }) => handleMoveOutcome(fleet, item, outcome, nowMs),
+  task: composeMoveTask,
   relayFacts: relayPrepared,
-  handleTaskAnswer: (fleet, item, answer, nowMs) => handleMoveAnswer(fleet, item, answer, nowMs),
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => handleMoveAnswer(fleet, item, answer, nowMs),
 
   onDeadline: (fleet, item, nowMs) => {
     const instance = movingInstanceOf(item, fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id)));

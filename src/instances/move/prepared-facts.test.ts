@@ -22,10 +22,13 @@ async function moveAt(step: string) {
 test('the-source-is-given-it-with-its-task', async () => {
   const { world, item } = await moveAt('migrate');
   const running: StoredItem = { ...item, doc: { ...item.doc, state: 'running' } };
-  const plain = instanceMove.task?.(world.fleet, running);
+  const plain = instanceMove.task?.(running, { fleet: world.fleet });
   expect(plain?.args).not.toHaveProperty('handover');
   const handover = { line: 'h4:7000', secret: 's' };
-  expect(instanceMove.task?.(world.fleet, running, handover)?.args).toEqual({ ...plain?.args, handover });
+  expect(instanceMove.task?.(running, { fleet: world.fleet, relayed: handover })?.args).toEqual({
+    ...plain?.args,
+    handover,
+  });
 });
 
 test('it-is-what-prepare-answered-besides-ports', async () => {

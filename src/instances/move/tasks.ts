@@ -60,7 +60,7 @@ const PORT_FAULTS: readonly string[] = [
   'unsupported',
 ];
 
-export const composeMoveTask: NonNullable<OperationKind['task']> = (fleet, item, handover) => {
+export const composeMoveTask: NonNullable<OperationKind['task']> = (item, { fleet, relayed: handover }) => {
   const instance = movingInstanceOf(item, loadItem(fleet, item.id).instance);
   if (instance?.doc.state !== 'moving' || item.doc.state !== 'running') return undefined;
   const { kind } = instance.doc.move;

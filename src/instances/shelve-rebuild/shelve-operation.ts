@@ -42,9 +42,9 @@ export const instanceShelve: OperationKind = {
         : planUnbind(fleet, item, instance, nowMs);
     }),
 
-  observe: (fleet, item, outcome, nowMs) => handleUnbindOutcome(fleet, item, outcome, nowMs),
+  observe: (item, outcome, { fleet, nowMs }) => handleUnbindOutcome(fleet, item, outcome, nowMs),
 
-  task: (fleet, item) => {
+  task: (item, { fleet }) => {
     const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
     if (item.doc.step !== 'destroy' || item.doc.state !== 'running' || instance?.doc.state !== 'shelving')
       return undefined;
@@ -52,7 +52,7 @@ export const instanceShelve: OperationKind = {
     return { kind: 'destroy', args: { instance: instance.id, nics, ports: 'leave' } };
   },
 
-  handleTaskAnswer: (fleet, item, answer, nowMs) => {
+  handleTaskAnswer: (item, answer, { fleet, nowMs }) => {
     if (answer.outcome === 'done') return recordDestroyed(fleet, item, nowMs);
     return retryDestroy(item, answer, nowMs);
   },

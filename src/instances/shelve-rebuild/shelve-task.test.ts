@@ -31,13 +31,13 @@ function itemOf({ fleet }: InstancesWorld, operation: OperationId): StoredItem {
 }
 
 const taskOf = (world: InstancesWorld, operation: OperationId) =>
-  instanceShelve.task?.(world.fleet, itemOf(world, operation))?.kind;
+  instanceShelve.task?.(itemOf(world, operation), { fleet: world.fleet })?.kind;
 
 /** Records an answer as if the item still waited for it. */
 async function answer(world: InstancesWorld, item: StoredItem, outcome: TaskAnswer['outcome']): Promise<unknown> {
   const said: TaskAnswer = { task: taskId(item), outcome };
   return world.commit((fleet) => {
-    const step = instanceShelve.handleTaskAnswer?.(fleet, item, said, world.nowMs);
+    const step = instanceShelve.handleTaskAnswer?.(item, said, { fleet, nowMs: world.nowMs });
     return step === undefined ? accept([], 'none') : recordStep(fleet, step, world.nowMs);
   });
 }
@@ -153,7 +153,7 @@ describe('an answer to the task of a shelve', () => {
     await deleteWeb(world);
     await world.settle();
     const late: TaskAnswer = { task: taskId(item), outcome: 'done' };
-    const step = instanceShelve.handleTaskAnswer?.(world.fleet, item, late, world.nowMs);
+    const step = instanceShelve.handleTaskAnswer?.(item, late, { fleet: world.fleet, nowMs: world.nowMs });
     expect(step).toMatchObject({ progress: { state: 'failed', reason: { code: 'instance-gone' } }, changes: [] });
   });
 

@@ -25,7 +25,7 @@ export const editClusterRoute: Route = write({
       target: { representation: CLUSTER_REPRESENTATION, id: params.id },
       why: `edit ${Object.keys(body).join(', ')}`,
       decide: (fleet) => editCluster(fleet, { id: params.id, edit }, note),
-      answer: (_, after) => renderCommitted(CLUSTER_REPRESENTATION, after, params),
+      answer: ({ after }) => renderCommitted(CLUSTER_REPRESENTATION, after, params),
     };
   },
 });

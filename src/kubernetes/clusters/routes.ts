@@ -151,7 +151,7 @@ function registration({ spec, access }: ComposedSpec, change: ChangeNote, lookFi
     creates: { representation: CLUSTER_REPRESENTATION, names: [name], fieldOf: () => '/name' },
     why: `register cluster ${name}`,
     decide: (fleet) => registerCluster(fleet, looked, change),
-    answer: (_, after) =>
+    answer: ({ after }) =>
       renderCommitted(CLUSTER_REPRESENTATION, after, {
         id: name,
         status: 201,

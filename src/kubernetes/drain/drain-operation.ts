@@ -43,7 +43,7 @@ export const workerDrain: OperationKind = {
     const batch = lazyBatch(fleet, items);
     return items.flatMap((item) => planItem({ fleet, item, nowMs }, batch));
   },
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const worker = findVictim(fleet, item);
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };

@@ -64,7 +64,7 @@ export function workerRemove(builders: Builders): OperationKind {
       const batch = lazyBatch(fleet, items);
       return items.flatMap((item) => planItem({ fleet, item, nowMs }, { batch, builders }));
     },
-    observe: (fleet, item, outcome, nowMs) => {
+    observe: (item, outcome, { fleet, nowMs }) => {
       const worker = findVictim(fleet, item);
       if (worker === undefined) return failSuperseded(item);
       return observe({ fleet, item, worker, nowMs, by: BY }, outcome);

@@ -41,7 +41,7 @@ export const workerReturn: OperationKind = {
   cancel: { kind: 'none', because: 'a worker that is half given back is of no use; drain it again' },
   retry: { kind: 'does', what: 'the workers that are cordoned still are given back' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const worker = findVictim(fleet, item);
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };

@@ -62,7 +62,7 @@ export const workerEvacuate: OperationKind = {
   },
   retry: { kind: 'none', because: 'the scale-in of its host begins it again; after its deadline, retry that' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const worker = findVictim(fleet, item);
     if (worker === undefined) return failSuperseded(item);
     const victim: Victim = { fleet, item, worker, nowMs, by: BY };

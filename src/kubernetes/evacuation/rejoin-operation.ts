@@ -52,7 +52,7 @@ export const workerRejoin: OperationKind = {
   cancel: { kind: 'does', what: 'the worker is not waited for any more; its old Node stays deleted' },
   retry: { kind: 'does', what: 'the worker is waited for again, with a new deadline' },
   plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, nowMs)),
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const worker = findVictim(fleet, item);
     return worker === undefined ? failSuperseded(item) : observe({ fleet, item, worker, nowMs, by: BY }, outcome);
   },

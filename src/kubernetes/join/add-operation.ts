@@ -37,7 +37,7 @@ export function workerAdd(builders: Builders): OperationKind {
     },
     retry: { kind: 'does', what: 'workers that are not in service join again, each on the instance that it has' },
     plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, item, { nowMs, builders })),
-    observe: (fleet, item, outcome, nowMs) => {
+    observe: (item, outcome, { fleet, nowMs }) => {
       const joining = findJoining(fleet, item, nowMs);
       return joining === undefined ? failSuperseded(item) : observe(joining, outcome);
     },

@@ -19,7 +19,7 @@ import { NEW_INSTANCES, toCreateCommand, type Builders } from '../../instances/i
 import { OPERATION } from '../../operations/index.ts';
 import { CLUSTER_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
 import { REASON } from '../workers/request-fields.ts';
-import { acceptedAnswer, WORKERS_ACCEPTED } from '../workers/accepted.ts';
+import { answerAccepted, WORKERS_ACCEPTED } from '../workers/accepted.ts';
 import { addWorkers, WORKERS_ADDED_MAX, type AddWorkers } from './decide.ts';
 import { MACHINE_LOG, WORKER_JOIN } from './model.ts';
 import { composeToken } from './new-token.ts';
@@ -79,7 +79,7 @@ export function addRoute(options: JoinRouteOptions): Route {
         why: request.why ?? `add ${request.count} workers to cluster ${request.cluster}`,
         operation: request.operation,
         decide: (fleet) => addWorkers(fleet, request, options.builders),
-        answer: acceptedAnswer,
+        answer: ({ result }) => answerAccepted(result),
       };
     },
   });

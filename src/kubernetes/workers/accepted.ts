@@ -5,6 +5,6 @@ import type { WorkersAnswer } from './decide.ts';
 
 export const WORKERS_ACCEPTED = strictObject({ operation: Type.String(), workers: Type.Array(Type.String()) });
 
-export function acceptedAnswer(accepted: WorkersAnswer): Answer {
+export function answerAccepted(accepted: WorkersAnswer): Answer {
   return { ...answer(accepted, 202), headers: { location: `/api/v1/operations/${accepted.operation}` } };
 }

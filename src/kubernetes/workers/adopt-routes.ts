@@ -37,7 +37,7 @@ export function adoptRoute(apis: ClusterApis): Route {
         why: `adopt workers of cluster ${id}`,
         // The cluster is read only for whoever may do this and sees it, both decided in a commit.
         decide: (fleet) => (seen === undefined ? notPrepared() : adoptNodes(fleet, { ...command, seen })),
-        answer: (workers) => ({ ...answer({ workers }, 201), memo: '' }),
+        answer: ({ result: workers }) => ({ ...answer({ workers }, 201), memo: '' }),
         recompose: () => answer({ workers: body.nodes.map(({ node }) => workerId(id, node)) }, 201),
         prepare: async () => {
           const signal = AbortSignal.any([closing, AbortSignal.timeout(LOOK_MAX_MS)]);

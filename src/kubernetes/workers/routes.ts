@@ -24,7 +24,7 @@ import {
   type Worker,
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
-import { acceptedAnswer, WORKERS_ACCEPTED } from './accepted.ts';
+import { answerAccepted, WORKERS_ACCEPTED } from './accepted.ts';
 import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
 import { wholeName } from './chosen-workers.ts';
 import { forgetWorkers } from './forget.ts';
@@ -115,7 +115,7 @@ function drainRoute(verb: 'drain' | 'remove', about: string, decide: DrainDecisi
         why: reason ?? `${verb} workers of cluster ${request.cluster}`,
         operation: request.operation,
         decide: (fleet) => decide(fleet, request),
-        answer: acceptedAnswer,
+        answer: ({ result }) => answerAccepted(result),
       };
     },
   });
@@ -140,7 +140,7 @@ function returnRoute(): Route {
         why: reason ?? `return workers of cluster ${request.cluster}`,
         operation: request.operation,
         decide: (fleet) => returnWorkers(fleet, request),
-        answer: acceptedAnswer,
+        answer: ({ result }) => answerAccepted(result),
       };
     },
   });

@@ -55,13 +55,13 @@ describe('deleting ports', () => {
       },
     ]);
     const answered = (outcome: PortAnswer['outcome']) =>
-      portDelete.observe!(fleet, item(), { kind: 'applied', facts: { ports: [{ port: 'p', outcome }] } }, 8);
+      portDelete.observe!(item(), { kind: 'applied', facts: { ports: [{ port: 'p', outcome }] } }, { fleet, nowMs: 8 });
     expect(answered('unavailable')).toMatchObject({
       progress: { state: 'waiting', attempt: 2, retryAtMs: 2008, reason: { code: 'port-not-deleted' } },
       changes: [],
     });
     const failed = { kind: 'failed', reason: { code: 'x' } } as const;
-    expect(portDelete.observe!(fleet, item(), failed, 8)).toMatchObject({ progress: { state: 'waiting' } });
+    expect(portDelete.observe!(item(), failed, { fleet, nowMs: 8 })).toMatchObject({ progress: { state: 'waiting' } });
     for (const outcome of ['ok', 'not-found'] as const) {
       expect(answered(outcome)).toMatchObject({
         progress: { state: 'done' },

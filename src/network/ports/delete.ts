@@ -92,7 +92,7 @@ export const portDelete: OperationKind = {
       return nowMs < (item.doc.retryAtMs ?? 0) ? [] : [planRelease(fleet, item, port)];
     }),
 
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     const port = fleet.get(PORT, idOf(PORT, item.doc.target.id));
     return port === undefined
       ? record(item, { state: 'done', step: 'release' })

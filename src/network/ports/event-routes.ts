@@ -95,7 +95,7 @@ export const networkEventRoutes: readonly Route[] = [
       return {
         why: 'network events',
         decide: (fleet) => recordNetworkEvents(fleet, command),
-        answer: (events) => {
+        answer: ({ result: events }) => {
           const [first] = events;
           const isSame = first !== undefined && events.every(({ result }) => result === first.result);
           return { ...answer({ events }), ...(isSame && { memo: first.result }) };

@@ -91,7 +91,7 @@ const create = write({
     return {
       why: `create port ${id}`,
       decide: (fleet) => createPort(fleet, command),
-      answer: (_, after) =>
+      answer: ({ after }) =>
         renderCommitted(PORT_REPRESENTATION, after, { id, status: 201, location: `${PORTS.path}/${id}` }),
     };
   },
@@ -135,7 +135,7 @@ const deletePortRoute = write({
       target: { representation: PORT_REPRESENTATION, id: params.id },
       why: `delete port ${params.id}`,
       decide: (fleet) => deletePort(fleet, command),
-      answer: ({ port, operation: operationId }, { redactor }) =>
+      answer: ({ result: { port, operation: operationId }, after: { redactor } }) =>
         operationId === undefined
           ? {
               kind: 'answer',

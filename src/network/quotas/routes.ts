@@ -91,7 +91,7 @@ const set = write({
       target: { representation: QUOTA_REPRESENTATION, id: params.id, optional: true },
       why: `set quota of ${params.id}`,
       decide: () => setQuota(command),
-      answer: (_, after) => renderCommitted(QUOTA_REPRESENTATION, after, params),
+      answer: ({ after }) => renderCommitted(QUOTA_REPRESENTATION, after, params),
     };
   },
 });

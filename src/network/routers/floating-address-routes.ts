@@ -83,7 +83,7 @@ const create = write({
     return {
       why: `create floating address ${id}`,
       decide: (fleet) => createFloatingAddress(fleet, command),
-      answer: (_, after) =>
+      answer: ({ after }) =>
         renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
@@ -99,7 +99,7 @@ function changeWrite(
     target: { representation: FLOATING_ADDRESS_REPRESENTATION, id },
     why,
     decide,
-    answer: (_, after) => renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id }),
+    answer: ({ after }) => renderCommitted(FLOATING_ADDRESS_REPRESENTATION, after, { id }),
   };
 }
 

@@ -60,7 +60,7 @@ const create = write({
     return {
       why: `create router ${body.name}`,
       decide: (fleet) => createRouter(fleet, command),
-      answer: ({ id }, after) =>
+      answer: ({ result: { id }, after }) =>
         renderCommitted(ROUTER_REPRESENTATION, after, { id, status: 201, location: `${PATH}/${id}` }),
     };
   },
@@ -90,7 +90,7 @@ const edit = write({
       target: { representation: ROUTER_REPRESENTATION, id: params.id },
       why: `edit ${Object.keys(body).join(', ')}`,
       decide: (fleet) => editRouter(fleet, command),
-      answer: (_, after) => renderCommitted(ROUTER_REPRESENTATION, after, params),
+      answer: ({ after }) => renderCommitted(ROUTER_REPRESENTATION, after, params),
     };
   },
 });

@@ -92,7 +92,7 @@ const crewDrain: OperationKind = {
       const action = { driver: 'crews', item: item.id, step, attempt, args: { crew: target.id } };
       return { kind: 'act', item: item.id, expected: item.revision, action };
     }),
-  observe: (fleet, item, outcome, nowMs) => {
+  observe: (item, outcome, { fleet, nowMs }) => {
     if (outcome.kind === 'failed') return wait(item, outcome.reason, nowMs + RETRY_MS);
     const found = fleet.get(CREW, idOf(CREW, item.doc.target.id));
     const changes = found === undefined ? [] : [put(CREW, found.id, { ...found.doc, state: 'gone' as const })];

@@ -27,13 +27,13 @@ function tryKind(answers: string[]): OperationKind {
     cancel: { kind: 'none', because: 'test' },
     retry: { kind: 'none', because: 'test' },
     plan: () => [],
-    task: (_fleet, { doc: { step, target } }) => {
+    task: ({ doc: { step, target } }) => {
       const { id } = target;
       return step === 'build'
         ? { kind: 'build', args: build(id, { network: 'allocate', nics: nics(id) }) }
         : { kind: 'destroy', args: destroy(id, { ports: 'delete-own', nics: nics(id) }) };
     },
-    handleTaskAnswer: (_fleet, item, { outcome, facts }) => {
+    handleTaskAnswer: (item, { outcome, facts }) => {
       const { step, target } = item.doc;
       answers.push(`${step} ${target.id}: ${outcome} ${JSON.stringify(facts)}`);
       if (outcome === 'failed') return fail(item, { code: 'test' });

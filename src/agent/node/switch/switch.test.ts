@@ -25,7 +25,7 @@ const taskKind: OperationKind = {
   retry: { kind: 'none', because: 'a test' },
   plan: () => [],
   task: () => ({ kind: 'leave', args: {} }),
-  handleTaskAnswer: (_fleet, item, { outcome, problems = [] }) =>
+  handleTaskAnswer: (item, { outcome, problems = [] }) =>
     outcome === 'done'
       ? record(item, { state: 'done', step: 'leave' })
       : record(item, {

@@ -83,7 +83,7 @@ function actRoute(denyUnlessEntitled: RightCheck): Route {
       return {
         why: `${action} node ${params.id} for ${instance}`,
         decide: (fleet) => actOnMachine(fleet, command, denyUnlessEntitled),
-        answer: (made) => toAnswer(made, requestId),
+        answer: ({ result: made }) => toAnswer(made, requestId),
       };
     },
   });
@@ -160,7 +160,7 @@ const armRoute = write({
     return {
       why: `arm a fault of ${body.op}`,
       decide: (fleet) => armFault(fleet, command),
-      answer: ({ id }, after) => renderCommitted(FAULT_REPRESENTATION, after, { id, status: 201 }),
+      answer: ({ result: { id }, after }) => renderCommitted(FAULT_REPRESENTATION, after, { id, status: 201 }),
     };
   },
 });
@@ -175,7 +175,7 @@ const disarmRoute = write({
   handle: () => ({
     why: 'disarm the faults of simulated machines',
     decide: (fleet) => disarmFaults(fleet),
-    answer: (disarmed) => answer({ disarmed }),
+    answer: ({ result: disarmed }) => answer({ disarmed }),
   }),
 });
 
