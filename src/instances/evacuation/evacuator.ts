@@ -105,7 +105,10 @@ function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
   for (const instance of fleet.find(INSTANCES_BY_VACATED_HOST, host)) {
     if (instance.doc.changedAtMs < sinceMs) continue;
     const troubled = disconnectedPorts(fleet, instance);
-    if (troubled.length > 0) yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
+    if (troubled.length === 0) continue;
+    // A later move is under way, or has failed in the middle: that decides what becomes of its ports.
+    if (instance.doc.state === 'moving') yield unfinishedReason(fleet, instance);
+    else yield { ...degradedReason(instance, troubled), code: 'moved-and-degraded', from: host };
   }
 }
 
