@@ -89,6 +89,7 @@ export const SCALE_IN_MARKS: readonly string[] = [
   'handover-superseded',
   'handover-target-bfd-down',
   'handover-without-connections',
+  'held-copy-kept',
   'host-degraded',
   'host-degraded-no-more',
   'instance-abandoned',
