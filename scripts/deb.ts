@@ -113,7 +113,8 @@ function lockedPackages(folder: string): string {
 }
 
 /** What authors leave beside a package for those who work on it. Licences stay. */
-const EXTRA = /^(prebuilds|tests?|spec|integration|__tests__|examples?|bench(marks?)?|docs|(?!LICEN).*\.(md|markdown|html|sh))$/;
+const EXTRA =
+  /^(prebuilds|tests?|spec|integration|__tests__|examples?|bench(marks?)?|docs|(?!LICEN).*\.(md|markdown|html|sh))$/;
 
 function dropExtras(folder: string): void {
   for (const name of readdirSync(folder)) {
