@@ -28,7 +28,7 @@ export interface SuiteResult {
 const CANCEL_GRACE_MS = 2000;
 const HANG_CHECK_MS = 1000;
 
-/** Several runs may go on side by side. */
+/** Several runs may be in progress side by side. */
 export async function runSuites(run: SuiteRun): Promise<SuiteResult> {
   const workers = new WorkerFiles();
   // Of workers, and of the programs that they start by the hundred: types are stripped and code is compiled once.

@@ -5,12 +5,12 @@
 const ID = /^(?:glance:\/\/)?[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 const ADDRESS = /^https?:\/\/[^\s\\]+$/i;
 
-/** What is wrong with it, behind its name; undefined for one that may be asked for. */
+/** What is wrong with it, behind its name; undefined for one that may be requested. */
 export function imageProblem(image: string): string | undefined {
   if (ID.test(image)) return undefined;
   const address = ADDRESS.test(image) && URL.canParse(image) ? new URL(image) : undefined;
   if (address === undefined) return 'must be an id, such as one of Glance, or an http or https address';
-  // It would stand in the journal, and in what everybody is shown of the instance.
+  // It would be in the journal, and in every representation of the instance.
   return address.username === '' && address.password === '' ? undefined : 'must not have a user name or a password';
 }
 

@@ -42,7 +42,7 @@ export const NODE_TRANSITIONS: Readonly<Record<NodeState, readonly NodeState[]>>
   deploying: ['deploying', 'active', 'cleaning'],
   active: ['active', 'cleaning'],
   cleaning: ['cleaning', 'available', 'unavailable', 'clean-failed'],
-  // Somebody may state that its disks hold nothing.
+  // An operator may state that its disks hold nothing.
   'clean-failed': ['clean-failed', 'cleaning', 'available', 'unavailable', 'removed'],
   // The inventory does not offer it: it is being inspected, in a state of its own, or gone for now.
   unavailable: ['unavailable', 'available', 'removed'],
@@ -70,7 +70,7 @@ export const NODE_PLACE = {
   site: Type.Optional(Type.String()),
   /** The physical networks that it is wired to. */
   physicalNetworks: Type.Array(WORD, { maxItems: PHYSICAL_NETWORKS_MAX, uniqueItems: true }),
-  /** Only instances of these projects get it; anybody's do when neither is set. */
+  /** Only instances of these projects get it; those of every project when neither is set. */
   owner: Type.Optional(PROJECT),
   lessee: Type.Optional(PROJECT),
 };
@@ -96,7 +96,7 @@ export const NODE_SCHEMA = Type.Object(
     epoch: Type.Integer({ minimum: 0 }),
     /** Whose reservation it has; the id of the reservation. */
     instance: Type.Optional(Type.String()),
-    /** The reservation for which its inventory is being asked: it is offered to no other until the answer is there. */
+    /** The reservation for which a claim is under way at its inventory: it is offered to no other until the answer is there. */
     claimedFor: Type.Optional(Type.String()),
     /** Of a node that is not free: who acts on it, and under which epoch of that manager's lease. */
     manager: Type.Optional(Type.String()),
@@ -149,7 +149,7 @@ export const TRIED_NODES_MAX = 100;
 
 const ALLOCATION = Type.Object(
   {
-    /** Of its manager, when it was asked for. */
+    /** Of its manager, at the request. */
     managerEpoch: Type.Integer({ minimum: 1 }),
     /** Of going through the nodes that match, from 1. */
     round: Type.Integer({ minimum: 1 }),
@@ -170,10 +170,10 @@ export const RESERVATION_SCHEMA = Type.Object(
     instance: Type.String(),
     manager: Type.String(),
     project: Type.Optional(Type.String()),
-    /** Only nodes of this site: whoever asked is bound to it. */
+    /** Only nodes of this site: the caller is bound to it. */
     site: Type.Optional(Type.String()),
     state: Type.Enum(RESERVATION_STATES),
-    /** Over the request without the manager, keys in order: a repeat is told from another request by it. */
+    /** Over the request without the manager, keys in order: a repeat is distinguished from another request by it. */
     digest: Type.String(),
     /** The request as it was sent. */
     request: Type.Record(Type.String(), Type.Unknown()),
@@ -181,13 +181,13 @@ export const RESERVATION_SCHEMA = Type.Object(
     ignored: Type.Array(Type.String(), { maxItems: 200 }),
     node: Type.Optional(Type.String()),
     nodeEpoch: Type.Optional(Type.Integer({ minimum: 1 })),
-    /** The traits that were asked for. */
+    /** The traits that were requested. */
     traits: Type.Optional(Type.Array(Type.String(), { maxItems: 200 })),
     /** Its inventory holds a claim for it, which has to be given back. */
     claimed: Type.Optional(Type.Literal(true)),
     /** What claims its node, or releases it. */
     operation: Type.Optional(Type.String()),
-    /** While it allocates: the claim of a node is asked outside. */
+    /** While it allocates: the claim of a node is made outside. */
     allocation: Type.Optional(ALLOCATION),
     reason: Type.Optional(Type.Object({ code: Type.String(), message: Type.String({ maxLength: 1000 }) }, CLOSED)),
     /** Candidates left after each stage. */
@@ -274,7 +274,7 @@ export const NODES_BY_INSTANCE: Index<'node', Node> = {
   keysOf: (doc) => (doc.instance === undefined ? [] : [doc.instance]),
 };
 
-/** Nodes whose inventory is asked for a reservation, or is to take a claim back. */
+/** Nodes with a claim under way at their inventory, or one that it is to take back. */
 export const NODES_BY_CLAIM: Index<'node', Node> = {
   name: 'nodes-by-claim',
   kind: NODE,
@@ -288,7 +288,7 @@ export const NODES_BY_NAME: Index<'node', Node> = {
   keysOf: (doc) => (doc.name === undefined || doc.state === 'removed' ? NO_KEYS : [doc.name]),
 };
 
-/** Reservations whose claim is asked outside. */
+/** Reservations whose claim is made outside. */
 export const ALLOCATING_RESERVATIONS: Index<'reservation', Reservation> = {
   name: 'allocating-reservations',
   kind: RESERVATION,
@@ -319,7 +319,7 @@ export type Bucket = (typeof BUCKETS)[number];
 
 /**
  * The one bucket that a node counts in; undefined for one that was removed. Free means seen available and on offer: one that a reservation holds
- * while its inventory is asked is reserved, until the claim is settled or has been given back.
+ * while its claim is under way is reserved, until the claim is settled or has been given back.
  */
 export function bucketOf({ state, power, maintenance, instance, claimedFor }: Node): Bucket | undefined {
   switch (state) {

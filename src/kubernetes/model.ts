@@ -146,7 +146,7 @@ const WORK = Type.Object(
     policy: Type.Optional(DRAIN_POLICY_SCHEMA),
     /** Until when its join may last, from the time that it began. */
     joinByMs: Type.Optional(Type.Integer()),
-    /** Whoever asked for the work has the instance: it is not deleted. */
+    /** The operation that requested the work has the instance: it is not deleted. */
     keepsInstance: Type.Optional(Type.Literal(true)),
   },
   CLOSED,

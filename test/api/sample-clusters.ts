@@ -11,7 +11,7 @@ export const SAMPLE_CLUSTERS: Readonly<Record<string, string>> = {
 
 const CHANGED = { changedBy: 'test', changedAtMs: 1 };
 
-/** Nodes of `edge` that are workers because somebody said so, and are in service. */
+/** Nodes of `edge` that were adopted as workers, and are in service. */
 export function adoptedWorkers(nodes: readonly string[]): Change[] {
   return nodes.map((node) =>
     put(WORKER, idOf(WORKER, `edge.${node}`), {

@@ -1,4 +1,4 @@
-// Watches of a real cluster, and what a drain makes of them: whatever becomes of its watches, it goes on by looking.
+// Watches of a real cluster, and what a drain makes of them: whatever becomes of its watches, it continues by reading.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { waitFor } from '../ha/wait-for.ts';
 import { ApiProxy, type ProxyFate, type ProxiedCall } from './api-proxy.ts';

@@ -73,7 +73,7 @@ function removal(
       cancelOperation(fleet, { id: operation, kinds: composition.operationKinds, nowMs }),
     );
   }
-  // Its own Node is gone, and the one of its name is nobody's business.
+  // Its own Node is gone, and another one of its name is not its concern.
   if (doc.readiness === 'replaced' && doc.isAdopted === true)
     return plain(by, (fleet) => forgetWorkers(fleet, { cluster: doc.cluster, nodes: [doc.node] }));
   return plain(by, (fleet, nowMs) =>

@@ -80,7 +80,7 @@ function beginBuild(command: CreateInstances, items: readonly NewItem[]): Change
   });
 }
 
-/** How many would find a node now. Which one is decided when its manager asks. */
+/** How many would find a node now. Which one is decided when its manager requests it. */
 export function previewOnNodes(
   fleet: FleetReader,
   command: CreateInstances,

@@ -75,7 +75,7 @@ export const baremetalBuild: OperationKind = {
     };
   },
 
-  // Of all kinds here: asking each of them would find the same items.
+  // Of all kinds here: each of them would find the same items.
   itemsToWake: (fleet, change) => itemsToWake(fleet, change),
 };
 
@@ -117,7 +117,7 @@ function planReserve(fleet: FleetReader, { item, instance, nowMs }: BuildContext
   if (nodeOfBuild(fleet, item) !== undefined)
     return [decideLater(item, (at, atMs) => beginOnMachine(at, item.id, atMs))];
   const reservation = reservationOfBuild(fleet, item);
-  // Its inventory is being asked; that goes on whatever becomes of the manager.
+  // A claim is under way at its inventory; it continues whatever becomes of the manager.
   if (reservation?.state === 'allocating') return [];
   if (state === 'waiting' && retryAtMs !== undefined && nowMs < retryAtMs) return [];
   if (canTakeBuilds(fleet, assignee)) {

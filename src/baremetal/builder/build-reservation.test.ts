@@ -1,4 +1,4 @@
-// What a build says about the reservation that it asks for: who may ask, where its node may be, and what is taken with it.
+// What a build says about the reservation that it requests: who may request it, where its node may be, and what is taken with it.
 import { describe, expect, test } from 'vitest';
 import { claim } from '../../network/network-fixture.ts';
 import { constrainToBuild, takeForBuild } from './build-reservation.ts';

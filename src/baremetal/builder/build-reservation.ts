@@ -1,4 +1,4 @@
-// What a build of Muster's own has to say about the reservation that it asks for: whether it still wants one, where its node may be, and what is taken
+// What a build of Muster's own has to say about the reservation that it requests: whether it still needs one, where its node may be, and what is taken
 // together with the node, in one commit. The endpoint for reservations calls it; it never chooses or changes a node.
 import { idOf, put, type Change, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { INSTANCE, portsOf, type Attempt, type Instance, type StoredInstance } from '../../instances/index.ts';
@@ -11,7 +11,7 @@ import { buildOf } from './node-of.ts';
 export interface BuildRequest {
   readonly instance: string;
   readonly manager: string;
-  /** The item that asks; absent in requests of others than Muster's builds. */
+  /** The item that requests it; absent in requests of others than Muster's builds. */
   readonly build?: string | undefined;
 }
 

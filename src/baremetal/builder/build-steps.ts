@@ -124,7 +124,7 @@ function failureOf({ doc }: StoredItem, { problems = [] }: TaskAnswer): AttemptF
   return { code, text: shortenText(text, 500) };
 }
 
-/** A try failed on a machine: the machine is cleaned, and the build goes on elsewhere with the same ports. */
+/** A try failed on a machine: the machine is cleaned, and the build continues elsewhere with the same ports. */
 function failAttempt(
   fleet: FleetReader,
   { item, instance }: BuildParts,

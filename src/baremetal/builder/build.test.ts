@@ -24,7 +24,7 @@ describe('a build', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('asks-for-what-flavor-image-and-request-say', async () => {
+  test('requests-what-flavor-image-and-request-say', async () => {
     const bareMetal = { ephemeralGiB: 5, swapMiB: 2, rxtxFactor: 1.5, extraSpecs: { 'resources:CUSTOM_GPU': '1' } };
     const world = await NodesWorld.of([...fixtureN(), metal('gpu', bareMetal)]);
     const place = { requiredTraits: ['NVME'], forbiddenTraits: ['SLOW'] };
@@ -43,7 +43,7 @@ describe('a build', () => {
     });
   });
 
-  test('the-driver-is-told-the-image-and-how-the-disk-is-divided', async () => {
+  test('the-driver-gets-the-image-and-the-partition-of-the-disk', async () => {
     const world = await NodesWorld.of([...fixtureN(['seg0']), metal('gpu', { ephemeralGiB: 5, swapMiB: 2 })]);
     await world.create({ flavor: 'gpu', image: 'debian', imageProperties: { kernel: 'http://images/k' } });
     await world.reserveFor(world.task('m1', 'reserve'), 'm1');
@@ -72,7 +72,7 @@ describe('a build', () => {
     expect(world.instance('db')?.state).toBe('active');
   });
 
-  test('the-driver-is-told-which-ports-to-connect', async () => {
+  test('the-driver-gets-the-ports-to-connect', async () => {
     const world = await NodesWorld.of(fixtureN(['seg2']));
     await world.create();
     world.running.delete('m1');
@@ -130,7 +130,7 @@ describe('a build', () => {
 });
 
 describe('a manager that is lost', () => {
-  test('before-there-is-a-node: another-one-asks, and-no-try-is-used-up', async () => {
+  test('before-there-is-a-node: another-one-requests-it, and-no-try-is-used-up', async () => {
     const world = await NodesWorld.of(fixtureN(), ['m1', 'm2']);
     const operation = await world.create();
     const late = world.task('m1', 'reserve');
@@ -184,7 +184,7 @@ describe('a manager that is lost', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('with-nobody-to-take-over: the build waits, says so, and goes on when somebody comes', async () => {
+  test('without-another-manager: the build waits, says so, and continues when there is one', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
     const operation = await world.create();
     await world.reserveFor(world.task('m1', 'reserve'), 'm1');
@@ -290,7 +290,7 @@ describe('a try that fails', () => {
     });
   });
 
-  test('baremetal-35: overload of the endpoint costs no try, and the build goes on by itself', async () => {
+  test('baremetal-35: overload of the endpoint costs no try, and the build continues by itself', async () => {
     const world = await NodesWorld.of();
     world.managers.overloads = 5;
     await world.create();

@@ -1,4 +1,4 @@
-// The alarm of work that waits: not before it has waited for long, one for all that waits for the same, and gone when it goes on.
+// The alarm of work that waits: not before it has waited for long, one for all that waits for the same, and cleared when it continues.
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { accept } from '../../journal/index.ts';
@@ -38,7 +38,7 @@ describe('of deletions without a manager', () => {
     expect(world.fleet.revision).toBe(revision);
   });
 
-  test('it goes when the work goes on', async () => {
+  test('it is cleared when the work continues', async () => {
     const world = await unmanagedWorld();
     await world.delete('db-1');
     await world.settle();

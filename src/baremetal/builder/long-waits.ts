@@ -1,4 +1,4 @@
-// The alarm of work that has waited for long, for a manager, a machine or an inventory: what was accepted is remembered until it is done, so somebody has to
+// The alarm of work that has waited for long, for a manager, a machine or an inventory: what was accepted is remembered until it is done, so an operator has to
 // know what keeps it waiting. One alarm for each of the three, however many operations wait.
 import { alarmId, clearAlarm, raiseOrUpdateAlarm } from '../../alarms/index.ts';
 import type { Change, FleetReader, Index } from '../../fleet/index.ts';
@@ -52,7 +52,7 @@ export function reconcileLongWaits(fleet: FleetReader, nowMs: number): Change[] 
   });
 }
 
-/** What is tried again and again begins to wait each time: then it counts since it was asked for. */
+/** What is tried again and again begins to wait each time: then it counts since its request. */
 function sinceMs(fleet: FleetReader, item: StoredItem): number {
   const { retryAtMs, sinceMs: waitingMs } = item.doc;
   return retryAtMs === undefined ? waitingMs : operationOf(fleet, item).doc.createdAtMs;

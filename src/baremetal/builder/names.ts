@@ -8,5 +8,5 @@ export const DELETE_KIND = 'baremetal-delete';
 export const RELEASE_KIND = 'baremetal-release';
 export const POWER_KIND = 'baremetal-power';
 
-/** The first step of a build: its manager asks for a node. */
+/** The first step of a build: its manager requests a node. */
 export const RESERVE_STEP = 'reserve';

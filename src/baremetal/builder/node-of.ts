@@ -1,4 +1,4 @@
-// The node of an instance, and whether somebody is there who acts on it.
+// The node of an instance, and whether a manager acts on it.
 import { idOf, type FleetReader, type Reason } from '../../fleet/index.ts';
 import type { StoredItem } from '../../operations/index.ts';
 import { isOnDuty } from '../managers/right.ts';
@@ -10,13 +10,13 @@ export function nodeOfInstance(fleet: FleetReader, instance: string): StoredNode
   return undefined;
 }
 
-/** The reservation that this build asked for. Another one under the name of its instance, which somebody made by hand, is never its own. */
+/** The reservation that this build requested. Another one under the name of its instance, which was made by hand, is never its own. */
 export function reservationOfBuild(fleet: FleetReader, { id, doc }: StoredItem): Reservation | undefined {
   const reservation = fleet.get(RESERVATION, idOf(RESERVATION, doc.target.id))?.doc;
   return reservation !== undefined && buildOf(reservation) === id ? reservation : undefined;
 }
 
-/** The item that asked for it; undefined when it was made by hand. */
+/** The item that requested it; undefined when it was made by hand. */
 export function buildOf({ request }: Pick<Reservation, 'request'>): string | undefined {
   const { build } = request;
   return typeof build === 'string' ? build : undefined;
@@ -27,7 +27,7 @@ export function nodeOfBuild(fleet: FleetReader, item: StoredItem): StoredNode | 
   return reservationOfBuild(fleet, item) && nodeOfInstance(fleet, item.doc.target.id);
 }
 
-/** Why nobody acts on a node now; undefined while its manager does. `epoch`: of the node when the step was recorded. */
+/** Why no manager acts on a node now; undefined while its manager does. `epoch`: of the node when the step was recorded. */
 export function unmanagedReason(fleet: FleetReader, { id, doc }: StoredNode, epoch: number): Reason | undefined {
   const { manager = '', instance } = doc;
   const known = fleet.get(MANAGER, idOf(MANAGER, manager))?.doc;

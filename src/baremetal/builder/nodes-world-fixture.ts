@@ -260,7 +260,7 @@ export class NodesWorld extends TestWorld {
     return found;
   }
 
-  /** A request of somebody for a node, as the endpoint decides it. */
+  /** A request for a node, as the endpoint decides it. */
   requestByHand(body: ReservationBody, project?: string): Promise<Outcome<ReserveAnswer>> {
     const command = { name: 'eve', body, nowMs: this.nowMs, ...(project !== undefined && { project }) };
     return this.managers.reserve(this.journal, command);

@@ -1,4 +1,4 @@
-// Builds on nodes whose inventory is asked for each claim: what it answers, and when it does not.
+// Builds on nodes whose claims are made at their inventory: what it answers, and when it does not.
 import { describe, expect, test } from 'vitest';
 import { fixtureN, NodesWorld } from './nodes-world-fixture.ts';
 
@@ -17,7 +17,7 @@ describe('an inventory outside the journal', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('a-build-that-is-deleted-while-it-asks-leaves-no-claim', async () => {
+  test('a-build-that-is-deleted-during-its-claim-leaves-none', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0']), ['m1']);
     await world.set({ claims: 'endpoint' });
     await world.create();
@@ -31,7 +31,7 @@ describe('an inventory outside the journal', () => {
     expect(world.violations).toEqual([]);
   });
 
-  test('goes-on-asking-although-the-manager-of-the-build-is-lost', async () => {
+  test('continues-its-claim-although-the-manager-of-the-build-is-lost', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']), ['m1', 'm2']);
     await world.set({ claims: 'endpoint' });
     await world.arm({ op: 'claim', outcome: 'failed' });
@@ -50,7 +50,7 @@ describe('an inventory outside the journal', () => {
     expect(world.node(world.instance('db')!.node!).manager).toBe('m2');
   });
 
-  test('baremetal-31: an inventory without an endpoint for claims: the old path, and no node is adopted that was not asked for', async () => {
+  test('baremetal-31: an inventory without an endpoint for claims: the old path, and no node is adopted that was not requested', async () => {
     const world = await NodesWorld.of(fixtureN(['seg0', 'seg0', 'seg0']), ['m1']);
     await world.set({ claims: 'direct' });
     await world.create({ name: 'a' });

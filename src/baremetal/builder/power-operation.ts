@@ -89,7 +89,7 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): readonly
   return [record(item, { state: 'running', step, reason: { ...stepReason(step, node), tries: reason?.['tries'] } })];
 }
 
-/** One at a time, in the order in which they were asked for. */
+/** One at a time, in the order of their requests. */
 function hasEarlierWork(fleet: FleetReader, item: StoredItem): boolean {
   const mine = operationOf(fleet, item).doc.createdAtMs;
   const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, item.doc.target.id))];

@@ -1,4 +1,4 @@
-// The request for a node that a build hands to its manager: the fields of the flavor and of the image, and what the instance itself asks for.
+// The request for a node that a build hands to its manager: the fields of the flavor and of the image, and what the request for the instance says.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { FLAVOR, type Flavor, type Instance } from '../../instances/index.ts';
 import type { ReservationBody } from '../matching/request.ts';
@@ -17,7 +17,7 @@ export function composeReservationBody(fleet: FleetReader, instance: Instance, a
 
 type NodeDemand = Pick<Instance, 'amounts' | 'place' | 'project' | 'image' | 'imageProperties'>;
 
-/** Without whose it is and who asks. */
+/** Without its owner and its caller. */
 export function composeRequirements(
   { ephemeralGiB, swapMiB, rxtxFactor, extraSpecs }: NonNullable<Flavor['bareMetal']>,
   { amounts, place, project, image, imageProperties }: NodeDemand,

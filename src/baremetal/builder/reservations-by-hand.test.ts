@@ -1,4 +1,4 @@
-// Reservations that somebody makes by hand, beside instances of the control plane under the same names: neither gets the other's node.
+// Reservations that are made by hand, beside instances of the control plane under the same names: neither gets the other's node.
 import { describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
 import { RESERVATION } from '../model.ts';
@@ -77,7 +77,7 @@ describe('a reservation is not made by hand under the name of an instance', () =
     expect(await world.requestByHand(BY_HAND)).toMatchObject({ refusal: { code: 'instance-of-own-build' } });
   });
 
-  test('although it asks for the same as the build does', async () => {
+  test('although it requests the same as the build does', async () => {
     const world = await NodesWorld.of();
     await world.create();
     const { build: _, ...same } = world.task('m1', 'reserve').args['request'] as typeof BY_HAND & { build: string };
@@ -86,7 +86,7 @@ describe('a reservation is not made by hand under the name of an instance', () =
   });
 });
 
-test('a build adopts no reservation that it did not ask for', async () => {
+test('a build adopts no reservation that it did not request', async () => {
   const world = await NodesWorld.of(fixtureN(['seg0', 'seg0']));
   const operation = await world.create();
   const task = world.task('m1', 'reserve');

@@ -1,5 +1,5 @@
 // What a step on a machine has to remember: the epoch of the node when the step was recorded. Under another one it may have been begun by another manager, and
-// whoever goes on looks at the machine first.
+// the manager that continues looks at the machine first.
 import type { FleetReader, Reason } from '../../fleet/index.ts';
 import { record, wait, type PlannedStep, type RecordStep, type StoredItem } from '../../operations/index.ts';
 import { unmanagedReason } from './node-of.ts';
@@ -41,7 +41,7 @@ export function sinceEpochOf({ doc }: StoredItem): number {
   return typeof epoch === 'number' ? epoch : 0;
 }
 
-/** Says while nobody acts on the node that it waits for that, and goes on afterwards. The task stays the same meanwhile. */
+/** Waits while no manager acts on the node, with that reason, and continues afterwards. The task stays the same meanwhile. */
 export function planWithManager(fleet: FleetReader, item: StoredItem, node: StoredNode): readonly PlannedStep[] {
   const epoch = sinceEpochOf(item);
   const reason = unmanagedReason(fleet, node, epoch);

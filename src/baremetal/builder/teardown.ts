@@ -28,7 +28,7 @@ const CLEAN_STEP = 'clean';
 const RELEASE_STEP = 'release';
 export const TEARDOWN_STEPS: readonly string[] = [DISCONNECT_STEP, CLEAN_STEP, RELEASE_STEP];
 
-/** A machine that was not cleaned after so many tries is for somebody to look at. */
+/** A machine that was not cleaned after so many tries needs an operator. */
 const CLEAN_TRIES_MAX = 3;
 
 const GIVEN_BACK = 'claim-given-back';
@@ -73,7 +73,7 @@ function nextProgress({ doc }: StoredItem, step: string): Progress {
   return { state: 'running', step, attempt: doc.attempt + 1, assignee: null };
 }
 
-/** There is a reservation without a node where it failed, or where an inventory is being asked. */
+/** There is a reservation without a node where it failed, or where a claim is under way at an inventory. */
 function endWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
   const { instance, by, nowMs } = teardown;
   const stored = fleet.get(RESERVATION, idOf(RESERVATION, instance));
@@ -81,7 +81,7 @@ function endWithoutNode(fleet: FleetReader, teardown: Teardown): RecordStep {
   return endWith(fleet, teardown, beginRelease(fleet, stored, { by, nowMs }));
 }
 
-/** What an inventory was asked for is given back first: the reservation is gone when that is done. */
+/** What was claimed at an inventory is given back first: the reservation is gone when that is done. */
 function endWith(fleet: FleetReader, teardown: Teardown, { kind, changes }: Release): RecordStep {
   if (kind === 'released') return finishTeardown(fleet, teardown, changes);
   const { item, instance } = teardown;

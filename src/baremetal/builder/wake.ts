@@ -27,7 +27,7 @@ export function* itemsOnManagedNodes(fleet: FleetReader, { kind, before, after }
   if (kind === MANAGER.name) yield* itemsOfManager(fleet, (after ?? before)?.id ?? '');
 }
 
-/** Nothing goes on about most instances, and counting is cheaper than finding. */
+/** Most instances have no open item, and counting is cheaper than finding. */
 function itemsOn(fleet: FleetReader, instance: string | undefined): Iterable<StoredItem> {
   if (instance === undefined) return NO_ITEMS;
   const key = targetKey(INSTANCE.name, instance);

@@ -44,7 +44,7 @@ export function manageableCapacity(fleet: FleetReader, manager: string, site?: s
   };
 }
 
-/** Rows of an answer. A fleet has tens of classes; one with more is asked class by class. */
+/** Rows of an answer. A fleet has tens of classes; one with more is read class by class. */
 const CLASSES_MAX = 1000;
 
 export const CAPACITY_SCHEMA = Type.Object({
@@ -99,7 +99,7 @@ function toFigures(buckets: BucketCounts): { total: number; buckets: BucketCount
   return { total: totalOf(buckets), buckets };
 }
 
-/** Figures are marked while an inventory cannot be asked: nothing is taken away because it is silent. */
+/** Figures are marked while an inventory does not answer: nothing is removed because it is silent. */
 function staleSince(fleet: FleetReader): Capacity['stale'] {
   const alarms = [...fleet.find(ALARMS_BY_CODE, INVENTORY_UNREACHABLE)];
   if (alarms.length === 0) return undefined;

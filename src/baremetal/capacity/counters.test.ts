@@ -15,7 +15,7 @@ const SITES = ['north', 'south', null];
 const CLASSES = ['large', 'small', null];
 const MANAGERS = ['m1', 'm2'];
 
-/** As the rules say it: free is what was seen available and is nobody's, nor asked for in anybody's name. */
+/** As the rules say it: free is what was seen available and has neither an instance nor a claim under way. */
 function naiveBucket({ state, power, maintenance, instance, claimedFor }: Node): Bucket | undefined {
   if (state === 'removed') return undefined;
   if (state === 'clean-failed' || state === 'unavailable') return 'unavailable';
@@ -85,7 +85,7 @@ function expectRowsToAddUp(fleet: Fleet): void {
   }
   const rows = MANAGERS.map((manager) => manageableCapacity(fleet, manager));
   for (const row of rows) expect([row.total, row.free]).toEqual([total, buckets.free]);
-  // Nobody acts on a node whose inventory is only claiming for it.
+  // No manager acts on a node whose inventory is only claiming for it.
   const claiming = [...fleet.all(NODE)].filter(
     ({ doc }) => naiveBucket(doc) === 'reserved' && doc.manager === undefined,
   );
@@ -180,7 +180,7 @@ describe('capacity', () => {
     });
   });
 
-  test('a-node-whose-inventory-is-asked-is-reserved, and-unavailable-once-it-is-in-maintenance', () => {
+  test('a-node-with-a-claim-under-way-is-reserved, and-unavailable-once-it-is-in-maintenance', () => {
     const maintenance = { reason: 'fan', by: 'ann', atMs: 0 };
     const fleet = newFleet(putNode('n1', { claimedFor: 'i1', epoch: 1 }), putNode('n2'));
     const figures = () => describeCapacity(fleet, {}).buckets;
@@ -220,7 +220,7 @@ describe('capacity', () => {
     expect(describeCapacity(fleet, {})).not.toHaveProperty('stale');
   });
 
-  test('a-class-too-many-is-asked-for-by-name', () => {
+  test('a-class-too-many-is-requested-by-name', () => {
     const fleet = newFleet();
     fleet.apply(
       1,

@@ -12,7 +12,7 @@ import type {
 } from './inventory.ts';
 
 /**
- * Which epochs are compared: every one; that of the claim alone, where nothing knows of managers that take over; none. Most machines compare none.
+ * Which epochs are compared: every one; that of the claim alone, where nothing has managers that take over; none. Most machines compare none.
  */
 export type EpochCheck = 'every' | 'of-claims' | 'none';
 
@@ -23,7 +23,7 @@ export interface MachineHarness {
   readonly nodes: readonly string[];
   /** Has the control plane, and the inventory where it keeps that, see a node as this instance's under this epoch. */
   entitle(fence: NodeFence): Promise<void>;
-  /** The next call of this action fails in the machine; absent where machines cannot be told to fail. */
+  /** The next call of this action fails in the machine; absent where machines cannot be made to fail. */
   failNext?(action: MachineAction): Promise<void>;
   /** How often a deploy or a cleaning was really begun on a node. */
   countBegun(node: string, action: 'deploy' | 'clean'): Promise<number>;
@@ -34,7 +34,7 @@ export interface MachineContract {
   readonly name: string;
   readonly start: () => Promise<MachineHarness>;
   readonly epochs: EpochCheck;
-  /** Whether its machines can be told to fail. */
+  /** Whether its machines can be made to fail. */
   readonly fails?: boolean;
   /** One that its machines can be deployed with. */
   readonly image?: string;

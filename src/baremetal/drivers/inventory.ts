@@ -33,7 +33,7 @@ export interface InventoryNode extends Pick<
 /** Fields that came with later versions of an inventory. */
 export type UnsaidField = 'resourceClass' | 'traits' | 'owner' | 'lessee';
 
-/** A page and how to ask for the next one; absent at the end. A failed or partial list says nothing about what it did not show. */
+/** A page and the position of the next one; absent at the end. A failed or partial list says nothing about what it did not show. */
 export interface InventoryPage {
   readonly nodes: readonly InventoryNode[];
   readonly next?: string;
@@ -71,7 +71,7 @@ export interface NodeFence {
 }
 
 export interface ClaimRequest extends NodeFence {
-  /** The traits that were asked for: deploys use those alone. */
+  /** The traits that were requested: deploys use those alone. */
   readonly traits: readonly string[];
 }
 
@@ -121,7 +121,7 @@ export interface Inventory {
   list(after: string | undefined, limit: number, how: InventoryCallOptions): Promise<InventoryPage>;
   /**
    * Nodes that have changed lately, so that a change is seen before a list comes to it. It may show some twice, and miss what changes without a trace;
-   * what it does not show says nothing. Undefined where the inventory cannot tell.
+   * what it does not show says nothing. Undefined where the inventory does not know.
    */
   listChanges(request: ChangesRequest, how: InventoryCallOptions): Promise<ChangesPage | undefined>;
   /** The claims that we have made, whoever has forgotten them since. */

@@ -42,7 +42,7 @@ export interface ClaimModeNote {
   readonly nowMs: number;
 }
 
-/** An inventory that is the journal itself is not asked for anything: nothing can be wrong with it. */
+/** An inventory that is the journal itself gets no calls: nothing can be wrong with it. */
 export function noteClaimMode(fleet: FleetReader, { inventory, claims, nowMs }: ClaimModeNote): Change[] {
   const id = alarmId(WITHOUT_ALLOCATIONS, inventory);
   const note = noteOf(fleet, inventory);

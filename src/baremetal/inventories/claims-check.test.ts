@@ -38,7 +38,7 @@ describe('claims', () => {
     expect(world.alarms).toEqual([]);
   });
 
-  test('a-claim-of-ours-that-nobody-holds-is-reported, and-its-node-is-not-offered', async () => {
+  test('a-claim-of-ours-without-a-reservation-is-reported, and-its-node-is-not-offered', async () => {
     await startRead(['n1']);
     world.inventory.nodes.get('n1')!.instance = 'forgotten';
     await world.readInventory();
@@ -51,7 +51,7 @@ describe('claims', () => {
 
   test('a-claim-that-is-made-and-given-back-between-the-lists-is-no-difference', async () => {
     await startRead(['n1']);
-    // Made after its node was listed, and given back before anybody asks for the node.
+    // Made after its node was listed, and given back before the node is read by itself.
     world.inventory.decideRead = ({ op }) => {
       const node = world.inventory.nodes.get('n1')!;
       if (op === 'claims') node.instance = 'i1';

@@ -1,5 +1,5 @@
-// Compares the claims that Muster holds with those that an inventory shows. A difference between two reads is a doubt: it is so only once the inventory was
-// asked for the very node, and the fleet still says the same.
+// Compares the claims that Muster holds with those that an inventory shows. A difference between two reads is a doubt: it is established only once the inventory was
+// read for the very node, and the fleet still says the same.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import type { Inventory, InventoryClaim, InventoryNode } from '../drivers/inventory.ts';
 import { NODE, RESERVATION, type InventoryName, type Node } from '../model.ts';

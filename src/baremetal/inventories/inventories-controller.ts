@@ -1,5 +1,5 @@
-// Runs the refresh of every inventory that this server was started with, and says so where there are nodes of one that it was not started with: nobody asks
-// that one for anything.
+// Runs the refresh of every inventory that this server was started with, and says so where there are nodes of one that it was not started with: no calls are made
+// to that one.
 import { accept, LeaseHolderLoop } from '../../journal/index.ts';
 import type { Inventory } from '../drivers/inventory.ts';
 import { INVENTORY_NAMES, type InventoryName } from '../model.ts';

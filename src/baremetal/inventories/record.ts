@@ -9,7 +9,7 @@ import { clearCleanFailed } from '../nodes/clean-failed-alarm.ts';
 import { markAbsent, removeNode, reviveNode, setOffered, userOf, type StoredNode } from '../nodes/transitions.ts';
 import { INVENTORY } from './model.ts';
 
-/** What was read, and how new the fleet was that it can be compared with: that before it was asked for. */
+/** What was read, and the revision of the fleet that it can be compared with: that before the read began. */
 interface Read extends ChangeNote {
   readonly inventory: InventoryName;
   readonly readAtRevision: number;

@@ -34,10 +34,10 @@ export interface RefreshOptions {
 const BY = 'inventories';
 /** A page of a thousand nodes takes an inventory up to ten seconds. */
 const READ_MAX_MS = 30_000;
-/** A request that fails is made once more before anybody is told. */
+/** A request that fails is repeated once before it is reported. */
 const RETRY_MS = 1000;
 const TRIES = 2;
-/** Nodes that a list did not show are asked for one by one: so many in the time of a page. */
+/** Nodes that a list did not show are read one by one: so many in the time of a page. */
 const LOOKS_PER_INTERVAL = 20;
 /** Nodes of one commit: other decisions wait a few milliseconds for it. */
 const NODES_PER_COMMIT = 250;
@@ -213,7 +213,7 @@ export class InventoryRefresh {
     return doubts;
   }
 
-  /** As much is asked for one by one as a page costs, and then there is a pause. */
+  /** As many are read one by one as a page costs, and then there is a pause. */
   async #restBeforeLook(pass: LeasePass, nth: number): Promise<void> {
     if (nth === 0 || nth % LOOKS_PER_INTERVAL !== 0) return;
     await this.#options.clock.sleep(this.#settings.intervalMs, pass.signal);

@@ -126,7 +126,7 @@ describe('what is listed is on record', () => {
     expect(world.takeReads().slice(0, 3)).toEqual(['list', 'changes', 'list n11']);
   });
 
-  test('an-inventory-that-cannot-tell-changes-is-listed', async () => {
+  test('an-inventory-that-does-not-know-changes-is-listed', async () => {
     await start();
     world.inventory.tellsChanges = false;
     await world.readInventory();
@@ -243,7 +243,7 @@ describe('baremetal-26: a list that breaks off', () => {
     expect(world.states).toEqual({ ...ALL_FREE, n1: 'removed', n2: 'removed', n3: 'removed', n4: 'removed' });
   });
 
-  test('a-list-that-leaves-nodes-out-deletes-none: each-is-asked-for', async () => {
+  test('a-list-that-leaves-nodes-out-deletes-none: each-is-read', async () => {
     await startRead();
     world.inventory.decideRead = ({ op }) => (op === 'list' ? 'partial' : 'pass');
     await world.readInventory();
@@ -263,7 +263,7 @@ describe('baremetal-26: a list that breaks off', () => {
     expect(world.states).toEqual(ALL_FREE);
   });
 
-  test('a-node-that-was-left-out-and-cannot-be-asked-for-stays', async () => {
+  test('a-node-that-was-left-out-and-cannot-be-read-stays', async () => {
     await startRead();
     world.inventory.nodes.delete('n3');
     world.inventory.decideRead = ({ op }) => (op === 'find' ? 'unavailable' : 'pass');
@@ -272,7 +272,7 @@ describe('baremetal-26: a list that breaks off', () => {
     expect(world.alarm('inventory-unreachable')).toBeDefined();
   });
 
-  test('nodes-that-are-gone-are-asked-for-in-so-many-at-a-time', async () => {
+  test('nodes-that-are-gone-are-read-in-so-many-at-a-time', async () => {
     const many = Array.from({ length: 50 }, (_, nth) => `n${nth + 10}`);
     await startRead(many);
     world.inventory.nodes.clear();
@@ -302,7 +302,7 @@ describe('baremetal-27: a node that is removed and added again', () => {
     expect(world.node('n1')).toMatchObject({ state: 'available', epoch, memoryMiB: 77 });
   });
 
-  test('one that an instance has stays for it, is said to be gone, and is offered to nobody afterwards', async () => {
+  test('one that an instance has stays for it, is said to be gone, and is not offered afterwards', async () => {
     await startRead(['n1']);
     const seenAtMs = world.note?.pass?.beganAtMs;
     await world.reserve();
@@ -337,7 +337,7 @@ describe('baremetal-27: a node that is removed and added again', () => {
 
 test('never: what was read before a change undoes it', async () => {
   await startRead(['n1']);
-  // The inventory shows the machine as it was, and meanwhile somebody has switched it on.
+  // The inventory shows the machine as it was, and meanwhile it was switched on.
   world.inventory.meanwhile = async () => {
     world.inventory.meanwhile = () => Promise.resolve();
     await world.put(put(NODE, idOf(NODE, 'n1'), { ...world.node('n1')!, power: 'on' }));

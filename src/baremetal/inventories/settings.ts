@@ -1,4 +1,4 @@
-// How much is asked of an inventory outside, beside what requests ask of it.
+// How many reads an inventory outside gets, beside those of requests.
 import { Type } from 'typebox';
 import { setting } from '../../fleet/index.ts';
 

@@ -68,7 +68,7 @@ describe('a task on a machine', () => {
     ['power-unknown', 'power-on', { ...DEPLOYED, power: 'unknown' }, 'begun'],
     ['deployed', 'reboot', DEPLOYED, 'begun'],
     ['connected-or-not', 'connect', DEPLOYED, 'begun'],
-  ])('looks first: %s, asked to %s', async (_name, kind, status, expected) => {
+  ])('looks first: %s, to %s', async (_name, kind, status, expected) => {
     const machine = new OneMachine(status);
     expect((await carryOut(machine, { kind }))?.outcome).toBe('done');
     expect(machine.calls).toHaveLength(expected === 'begun' ? 1 : 0);

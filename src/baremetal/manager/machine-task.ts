@@ -5,7 +5,7 @@ import { MACHINE_ACTIONS, type MachineAction, type MachineDriver, type MachineSt
 import type { TaskAnswer } from '../../operations/index.ts';
 import type { ManagerTask } from '../managers/messages.ts';
 
-/** The right to act, as far as this process can tell by itself. */
+/** The right to act, as far as this process knows by itself. */
 export interface Right {
   readonly mayAct: () => boolean;
   /** Aborted when the right ends. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 import { PauseGate, pausableClock } from './pause-gate.ts';
 
-/** Lets everything that can go on do so. */
+/** Lets everything run that can. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
 }

@@ -1,5 +1,5 @@
 // Halts a manager that runs inside a server, as SIGSTOP halts a process: nothing that it awaits comes to it, and nothing that it begins goes out. It must
-// tell the manager nothing: one that wakes acts on what it remembers, and finds out by its own clock and by the control plane's refusals.
+// not notify the manager: one that wakes acts on what it has in memory, and finds out by its own clock and by the control plane's refusals.
 import type { Clock } from '../../journal/index.ts';
 import type { MachineDriver } from '../drivers/inventory.ts';
 import type { MachineLink } from '../drivers/simulated/machine-driver.ts';
@@ -17,7 +17,7 @@ export class PauseGate {
     this.#opening = undefined;
   }
 
-  /** What is under way at the other end goes on there; its answer comes when the manager is awake. */
+  /** What is under way at the other end continues there; its answer comes when the manager is awake. */
   async pass<T>(call: () => Promise<T>): Promise<T> {
     await this.#waitUntilOpen();
     try {

@@ -27,7 +27,7 @@ export interface ManagerLink {
   /** Waits at the server. */
   tasks(to: CallTarget, manager: string, query: TasksQuery, signal: AbortSignal): Promise<Reply<TasksResponse>>;
   answer(to: CallTarget, manager: string, request: AnswerRequest): Promise<Reply<AnswerResponse>>;
-  /** Asks the reservation endpoint for a node. */
+  /** Requests a node of the reservation endpoint. */
   reserve(to: CallTarget, request: Readonly<Record<string, unknown>>): Promise<Reply<ReservationReply>>;
 }
 

@@ -7,7 +7,7 @@ import { ManagerTaskRunner } from './task-runner.ts';
 import { ManagerTenure } from './tenure.ts';
 
 const ACQUIRE_RETRY_MS = 1000;
-/** Asks for nodes under way: while the control plane writes one batch, it decides the next. */
+/** Requests for nodes under way: while the control plane writes one batch, it decides the next. */
 const ACQUIRES_AT_ONCE = 2;
 /** The machines' calls are ended with the program; one that does not end in time keeps the lease until it runs out. */
 const STOP_WITHIN_MS = 5000;
@@ -23,14 +23,14 @@ export class ManagerProgram {
   #isOffered = false;
   /** Of the tasks that were listed last, under this lease. */
   #known: { readonly leaseEpoch: number; readonly digest: string } | undefined;
-  /** The lease under which tasks were asked for last: their answer may come when there is another one. */
+  /** The lease under which tasks were requested last: their answer may come under another one. */
   #polledUnder: number | undefined;
   #polledAtMs = 0;
 
   constructor(ports: ManagerPorts, options: ManagerOptions) {
     this.#ports = ports;
     this.#options = { ...options, name: options.name.toLowerCase() };
-    // Servers pass on what only the one that decides can answer: nobody has to be followed to another address.
+    // Servers pass on what only the one that decides can answer: no redirect has to be followed.
     this.#leader = new LeaderClient(options.servers, ports.log);
     this.#tenure = new ManagerTenure(ports, this.#options, this.#leader, () => this.#runner.wake());
     this.#runner = new ManagerTaskRunner(ports, this.#options, { leader: this.#leader, tenure: this.#tenure });
@@ -94,7 +94,7 @@ export class ManagerProgram {
     return 'taken';
   }
 
-  /** In batches, until nothing is left for it. What it was offered and did not get is asked for again, as often as the lease is renewed. */
+  /** In batches, until nothing is left for it. What it was offered and did not get is requested again, as often as the lease is renewed. */
   async #acquireWhenOffered(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ports;
     while (!signal.aborted) {
@@ -108,7 +108,7 @@ export class ManagerProgram {
     }
   }
 
-  /** Whether to ask again at once. */
+  /** Whether to repeat the request at once. */
   async #acquireBatch(signal: AbortSignal): Promise<boolean> {
     const { link, clock, log } = this.#ports;
     const [secret, current] = [this.#options.token(), this.#tenure.current];

@@ -66,7 +66,7 @@ test.each<[string, readonly Said[], unknown, number]>([
     { outcome: 'done', facts: { node: 'n1' } },
     2,
   ],
-])('asks for a node: %s', async (_name, script, expected, calls) => {
+])('requests a node: %s', async (_name, script, expected, calls) => {
   const { result, requests } = await reserve(script);
   expect(result).toEqual(expected);
   expect(requests).toEqual(Array.from({ length: calls }, () => ({ instance_uuid: 'i1', manager: 'm1' })));

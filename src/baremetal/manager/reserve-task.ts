@@ -1,4 +1,4 @@
-// The task of finding a node for a build: the reservation endpoint is asked, again and again while it has not decided. It may be asked twice: the
+// The task of finding a node for a build: requests to the reservation endpoint, repeated while it has not decided. A request may come twice: the
 // instance's id is the key. Overload costs no attempt; an answer that will stay the same ends the task.
 import { Backoff, type LeaderClient } from '../../link/index.ts';
 import type { ManagerTask } from '../managers/messages.ts';
@@ -34,7 +34,7 @@ export async function requestReservation(
       return { outcome: 'failed', problems: [message], facts: { reason: { code } } };
     }
     if (said.kind === 'away') {
-      // A server that has too much to do says when to ask again.
+      // A server that is overloaded says when to repeat the request.
       if (said.retryAfterMs === undefined) await backoff.wait(right.signal);
       else await ports.clock.sleep(said.retryAfterMs, right.signal);
       continue;

@@ -25,7 +25,7 @@ export interface StartManagerOptions extends ManagerOptions, ManagerLinkOptions 
 export interface RunningManager {
   /** Whether it holds its lease, by its own clock. */
   readonly mayAct: () => boolean;
-  /** Resolves when it has stopped; rejects when it could not go on. */
+  /** Resolves when it has stopped; rejects when it could not continue. */
   readonly ended: Promise<void>;
   /** Stops cleanly: its lease is released, and others take over at once. */
   stop(): Promise<void>;

@@ -155,7 +155,7 @@ describe('a task', () => {
     ]);
   });
 
-  test('is not begun once its deadline has passed, and aborted when it passes; others go on', async () => {
+  test('is not begun once its deadline has passed, and aborted when it passes; others continue', async () => {
     const world = new World();
     world.list([
       task('n1', { remainingMs: WORK_MS / 2 }),

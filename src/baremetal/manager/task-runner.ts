@@ -12,7 +12,7 @@ import type { ManagerTenure } from './tenure.ts';
 
 /** Mostly they wait for machines. */
 const TASKS_AT_ONCE_MAX = 64;
-/** After a task that came to nothing: its machine, or what knows it, could not be asked. */
+/** After a task without a result: its machine, or its inventory, could not be reached. */
 const RETRY_MS = 1000;
 const NOT_LISTED = 'the task is listed no more';
 const OVERDUE = 'the deadline of the task has passed';
@@ -103,7 +103,7 @@ export class ManagerTaskRunner {
     return this.#ports.clock.nowMs() >= this.#deadlineOf(key);
   }
 
-  /** Whoever waits for it is told nothing more: its operation ends by the deadline, and a machine that is called no more is looked at by the next step. */
+  /** Nothing more is reported: its operation ends by the deadline, and a machine that is called no more is looked at by the next step. */
   #endOverdue(): void {
     for (const [key, { over }] of this.#running) if (this.#isOverdue(key)) over.abort(OVERDUE);
   }

@@ -75,7 +75,7 @@ describe('the right to act', () => {
     expect(world.changes).toBe(1);
   });
 
-  test('ends 2 s before the lease may end, counted from when it was asked for', async () => {
+  test('ends 2 s before the lease may end, counted from the request', async () => {
     const world = new World();
     world.delayMs = 1000;
     world.renews = ['never'];
@@ -88,7 +88,7 @@ describe('the right to act', () => {
     expect([world.tenure.mayAct(), right?.aborted, world.tenure.right]).toEqual([false, true, undefined]);
   });
 
-  test('goes on under the same lease when a late renewal is accepted: what was under way is aborted all the same', async () => {
+  test('continues under the same lease when a late renewal is accepted: what was under way is aborted all the same', async () => {
     const world = new World();
     world.renews = Array.from({ length: 25 }, (): Said => 'away').concat(HELD);
     world.start();
@@ -113,7 +113,7 @@ describe('the right to act', () => {
     expect([right?.aborted, world.tenure.right?.aborted]).toEqual([true, false]);
   });
 
-  test('is never had by another process of the name: it asks again every now and then', async () => {
+  test('is never had by another process of the name: it repeats its request from time to time', async () => {
     const world = new World();
     world.registers = [refused('manager-name-taken')];
     world.start();

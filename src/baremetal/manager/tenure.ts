@@ -1,5 +1,5 @@
 // The manager's own lease: registered, renewed, and looked at before each act. By its own clock it stops some time before the lease may end, since the
-// controller of a machine cannot compare epochs. It must never count a lease from later than when it asked for it.
+// controller of a machine cannot compare epochs. It must never count a lease from later than its request.
 import {
   Backoff,
   WakeSignal,
@@ -19,7 +19,7 @@ interface HeldLease {
   readonly renewedAtMs: number;
 }
 
-/** Another process may be the manager until its lease ends: it is asked again soon. */
+/** Another process may be the manager until its lease ends: the request is repeated soon. */
 const REGISTER_BACKOFF_MAX_MS = 2000;
 const RENEW_BACKOFF_MAX_MS = 1000;
 const ENDED = 'the right to act is over';
@@ -65,7 +65,7 @@ export class ManagerTenure {
     return this.mayAct() ? this.#stretch?.signal : undefined;
   }
 
-  /** The control plane says that the right is over: whether it is, the next renewal tells. */
+  /** The control plane says that the right is over: the next renewal shows whether it is. */
   doubt(): void {
     this.#renewSoon.notify();
   }

@@ -1,5 +1,5 @@
 // What a manager's answer to a task means: recorded for the item that waits for it, if the manager has the right to act on the node now. Without the
-// right nothing changes: whoever has the node by now looks at the machine and goes on from there.
+// right nothing changes: the manager that has the node by now looks at the machine and continues from there.
 import type { FleetReader, Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import {

@@ -1,5 +1,5 @@
-// Whether what a call asks of a machine is still to be done. A call that comes late comes from the node's own manager, under the same lease and epoch: only the
-// work that it was sent for tells it from one that is due. Obeyed, it would put data on a machine that was just cleaned, or undo what was requested since.
+// Whether what a call requests of a machine is still to be done. A call that comes late comes from the node's own manager, under the same lease and epoch: only the
+// work that it was sent for distinguishes it from one that is due. Obeyed, it would put data on a machine that was just cleaned, or undo what was requested since.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import {
   isAwaited,

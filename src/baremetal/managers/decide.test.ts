@@ -58,7 +58,7 @@ describe('a registration', () => {
     expect(registerManager(fleet, { ...REGISTER, nowMs: 300 })).toMatchObject({ kind: 'accept', changes: [] });
   });
 
-  test('under another lease begins anew, and keeps the drain that was asked for', () => {
+  test('under another lease begins anew, and keeps the drain that was requested', () => {
     const fleet = newFleet(putManager('m1', { ...DRAINING, state: 'lost' }));
     answerOf(fleet, registerManager(fleet, { ...REGISTER, holder: 'm1-2', leaseEpoch: 4 }));
     expect(managerOf(fleet)).toMatchObject({ state: 'draining', holder: 'm1-2', leaseEpoch: 4, sinceMs: 200 });

@@ -33,7 +33,7 @@ export interface RegisterManager extends ClaimedTenure, ChangeNote {
   readonly embedded?: true | undefined;
 }
 
-/** The lease was acquired before. One that asks again under the same lease finds itself registered. */
+/** The lease was acquired before. One that repeats its request under the same lease is already registered. */
 export function registerManager(fleet: FleetReader, command: RegisterManager): Decision<Manager> {
   const { manager, holder, leaseEpoch, version, embedded, by, nowMs } = command;
   const id = managerId(manager);
@@ -101,7 +101,7 @@ export function loseManager(
 
 export interface DrainManager extends ChangeNote {
   readonly manager: string;
-  /** The host whose scale-in asks for it. */
+  /** The host whose scale-in requests it. */
   readonly host?: string | undefined;
 }
 

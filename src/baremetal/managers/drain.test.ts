@@ -137,7 +137,7 @@ describe('a drain', () => {
     expect(recordStep(fleet, undone, 300)).toEqual(accept([], 'stale'));
   });
 
-  test('is one operation, however often it is asked for', () => {
+  test('is one operation, however often it is requested', () => {
     const again = { manager: 'm1', operation: idOf(OPERATION, 'op-2'), ...BY };
     expect(drainManager(begun(), again)).toEqual(accept([], ID));
   });

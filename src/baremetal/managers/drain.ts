@@ -96,7 +96,7 @@ export interface BeginDrain {
   readonly why?: string | undefined;
   readonly nowMs: number;
   readonly deadlineMs?: number | undefined;
-  /** The scale-in of their hosts asks for it: a drain ends when the host stays. */
+  /** The scale-in of their hosts requests it: a drain ends when the host stays. */
   readonly withHost?: true;
 }
 

@@ -57,7 +57,7 @@ describe('the plan', () => {
     });
   });
 
-  test('drains one without nodes although nobody is there', () => {
+  test('drains one without nodes although its process is gone', () => {
     const fleet = newFleet(putManager('m1', ON));
     const leaver = { host: 'h1', tenants: managerEvacuator.inventory(fleet, 'h1') };
     expect(planEvacuation(fleet, managerEvacuator, [leaver], { nowMs: 1 })[0]?.evacuation.kind).toBe('move');
@@ -81,7 +81,7 @@ describe('the plan', () => {
   });
 });
 
-test('never a removed host with a manager: its place is forgotten, and the drain that the host asked for', () => {
+test('never a removed host with a manager: its place is forgotten, and the drain that its scale-in requested', () => {
   const other = { ...ON, state: 'draining', draining: { by: 'x', atMs: 1 } } as const;
   const fleet = newFleet(
     putManager('m1', FOR_HOST),

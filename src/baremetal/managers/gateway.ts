@@ -54,7 +54,7 @@ export interface ManagerCaller {
   readonly submit: <A>(request: Omit<Request<A>, 'by' | 'authorize'>) => Promise<Outcome<A>>;
 }
 
-/** What a caller asks to have decided in one commit. */
+/** What a caller requests to have decided in one commit. */
 export interface ManagerCommand<A> {
   readonly why: string;
   readonly decide: (fleet: FleetReader) => Decision<A>;
@@ -62,7 +62,7 @@ export interface ManagerCommand<A> {
 
 /** Not more often, however much changes: a list of tasks is made anew for each answer. */
 const TASKS_APART_MS = 50;
-/** A reason of our own: without one, each abort makes an exception with a stack that nobody reads. */
+/** A reason of our own: without one, each abort makes an exception with a stack that is never read. */
 const WOKEN = 'woken';
 const SUPERSEDED = 'superseded';
 
@@ -225,7 +225,7 @@ export class ManagerGateway {
       if (leftMs <= 0 || how.closing.aborted || hasTokenEnded(fleet, how.token, clock.nowMs()))
         return { kind: 'answer', answer: { kind: 'unchanged' } };
       const woken = await this.#wait(manager, leftMs, how.closing);
-      // Its caller has given it up. Were it to go on waiting, each of the two would end the wait of the other for ever.
+      // Its caller has abandoned it. Were it to wait on, each of the two would end the wait of the other for ever.
       if (woken === SUPERSEDED) return { kind: 'answer', answer: { kind: 'unchanged' } };
     }
   }
@@ -260,7 +260,7 @@ export class ManagerGateway {
     return over.signal.reason;
   }
 
-  /** Everybody looks again: another server decides, or more is offered without a commit. */
+  /** Wakes all waiting requests: another server decides, or more is offered without a commit. */
   wakeAll(): void {
     for (const waiting of this.#waiting.values()) waiting.abort(WOKEN);
   }
@@ -292,7 +292,7 @@ export class ManagerGateway {
 }
 
 /**
- * Which offer it is: an acquisition takes the first of the nodes, under another epoch. Whether there is one does not tell an offer from one that was made
+ * Which offer it is: an acquisition takes the first of the nodes, under another epoch. Whether there is one does not distinguish an offer from one that was made
  * while the last was being acquired.
  */
 function nameOffer(fleet: FleetReader, { nodes: [first] }: NodeOffer): string | undefined {

@@ -1,5 +1,5 @@
 // What the store said of the managers' leases, on this server's own clock. It must never show a lease as live for longer than the store does:
-// an answer counts from when it was asked for, and what is not known is not live.
+// an answer counts from its request, and what is not known is not live.
 import type { Clock, Lease } from '../../journal/index.ts';
 import { managerLease } from '../model.ts';
 
@@ -15,7 +15,7 @@ const READS_APART_MAX_MS = 3500;
 interface KnownLease {
   readonly lease: Lease;
   readonly untilMs: number;
-  /** When the store was asked. */
+  /** When the store was read. */
   readonly requestedAtMs: number;
 }
 

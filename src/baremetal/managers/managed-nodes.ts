@@ -1,4 +1,4 @@
-// The nodes of each manager, apart by the lease epoch under which it acquired them: whose a node is, and which are orphans, is told without looking
+// The nodes of each manager, apart by the lease epoch under which it acquired them: whose a node is, and which are orphans, is known without looking
 // at nodes. A function of the documents alone.
 import type { AppliedChange, Projection, ProjectionState } from '../../fleet/index.ts';
 import { NODE, type Node } from '../model.ts';

@@ -171,7 +171,7 @@ export class ManagedPlane {
     return server;
   }
 
-  /** Somebody who never answers decides from now on, for a while. */
+  /** A server that never answers decides from now on, for a while. */
   async seizeLease(ttlMs: number): Promise<void> {
     const store = new MemoryStore(this.#disk);
     const lease = await store.readLease('fleet');

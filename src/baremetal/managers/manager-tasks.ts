@@ -1,5 +1,5 @@
 // The open items of each manager, found through the node that they are about (by its id, or by the instance that has it), or by their assignee
-// while there is no node. It follows the documents, so that nobody looks at all nodes of a manager; whether an item has a task now, its
+// while there is no node. It follows the documents, so that no reader looks at all nodes of a manager; whether an item has a task now, its
 // operation kind says.
 import type { AppliedChange, Projection, ProjectionState } from '../../fleet/index.ts';
 import { isOpen, ITEM, targetKey, type Item } from '../../operations/index.ts';

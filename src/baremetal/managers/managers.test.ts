@@ -103,7 +103,7 @@ describe('a manager that is lost', () => {
     expect(alarmsOf(plane)).toEqual([]);
   });
 
-  test('comes back before anybody took over: it acquires each of its nodes anew', async () => {
+  test('comes back before its nodes were taken over: it acquires each of its nodes anew', async () => {
     const plane = await planeOf('s1');
     const [first] = await managersOf(plane, 'm1');
     await plane.give('m1', idsOf(10, 'n'));
@@ -163,7 +163,7 @@ describe('work on machines', () => {
     expect(plane.node('n1').state).toBe('active');
   });
 
-  test('baremetal-16: of a manager that is lost goes on at another, at the step where it was: one deploy', async () => {
+  test('baremetal-16: of a manager that is lost continues at another, at the step where it was: one deploy', async () => {
     const plane = await planeOf('s1');
     const [first] = await managersOf(plane, 'm1', 'm2');
     await plane.give('m1', ['n1'], { state: 'reserved', power: 'off' });

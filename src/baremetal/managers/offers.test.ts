@@ -45,7 +45,7 @@ describe('the nodes of two managers go to a third', () => {
   });
 });
 
-test('nodes that were offered and not acquired are asked for again with the next renewal', async () => {
+test('nodes that were offered and not acquired are requested again with the next renewal', async () => {
   const plane = new ManagedPlane();
   await plane.start('s1');
   await plane.clock.until('a server decides', () => plane.hasHolder);

@@ -1,4 +1,4 @@
-// Decides that a manager inside a server is halted, and let go on: how an operator tries out what the loss of one costs. It must never change what the
+// Decides that a manager inside a server is halted, and continued: how an operator tries out what the loss of one costs. It must never change what the
 // manager is: whether it is lost, its lease says.
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';

@@ -127,7 +127,7 @@ describe('a rebalance', () => {
     });
   });
 
-  test('offers nothing of anybody else, and nothing to one that has its share', () => {
+  test('offers nothing of other managers, and nothing to one that has its share', () => {
     const fleet = begun(...LIVE, putManager('m3'), ...nodes('m1', 6), ...nodes('m2', 2), ...nodes('m3', 1));
     expect([...fleet.all(ITEM)].map(({ doc }) => doc.target.id)).toEqual(['m1']);
     expect([offer(fleet, 'm1'), offer(fleet, 'm2'), offer(fleet, 'm3')]).toEqual([
@@ -161,13 +161,13 @@ describe('a rebalance', () => {
     expect(offer(both, 'm1')).toBe('m2-3-1 of 1');
   });
 
-  test('comes after nodes that nobody acts on', () => {
+  test('comes after nodes without a manager', () => {
     const lost = [putManager('m3', { state: 'lost' }), ...nodes('m3', 2)];
     const fleet = begun(...LIVE, ...nodes('m1', 4), ...lost);
     expect(offer(fleet, 'm2')).toBe('m3-3-0 m3-3-1 of 2');
   });
 
-  test('is one operation, however often it is asked for, and begins anew after it has ended', () => {
+  test('is one operation, however often it is requested, and begins anew after it has ended', () => {
     const fleet = begun(...LIVE, ...nodes('m1', 4));
     const again = { operation: idOf(OPERATION, 'op-2'), ...BY };
     expect(rebalanceManagers(fleet, again)).toEqual(accept([], ID));

@@ -71,7 +71,7 @@ export function denyUnlessTenured(
   return refuseFenced('tenure-over', `The lease of manager "${manager}" under epoch ${leaseEpoch} is over.`, facts);
 }
 
-/** Whether it is on duty, as far as documents tell: its lease may have run out since. */
+/** Whether it is on duty, as far as documents show: its lease may have run out since. */
 export function isOnDuty({ state }: Pick<Manager, 'state'>): boolean {
   return state === 'live' || state === 'draining';
 }

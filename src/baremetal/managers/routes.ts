@@ -1,4 +1,4 @@
-// The HTTP surface of managers: what managers say for themselves, and what people see of them and ask of them. No decisions here. The name in a path
+// The HTTP surface of managers: the requests of managers for themselves, and those of operators about them. No decisions here. The name in a path
 // is in any case, since names are compared in lower case; a manager's token speaks for its own name alone.
 import { Type } from 'typebox';
 import {

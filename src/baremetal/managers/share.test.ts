@@ -120,7 +120,7 @@ describe('offered nodes', () => {
     expect(offer(changes, { later })).toBe('2 of m3-3 of 2');
   });
 
-  test('bring everybody to an even share, and nobody beyond, however they ask', () => {
+  test('bring every manager to an even share, and none beyond, in whatever order they request', () => {
     const lost = [putManager('m9', { state: 'lost' }), ...nodes('m9', 101)];
     const names = ['m1', 'm2', 'm3', 'm4'];
     const fleet = newFleet(...names.map((name) => putManager(name)), ...nodes('m1', 20), ...nodes('m2', 3), ...lost);

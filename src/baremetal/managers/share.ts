@@ -36,7 +36,7 @@ function readShares(fleet: FleetReader): Shares {
   return { takers, draining, even: Math.ceil(fleet.projection(MANAGED_NODES).count / Math.max(1, takers.size)) };
 }
 
-/** Whether somebody is there who takes the nodes of others. */
+/** Whether there is a manager that takes the nodes of others. */
 export function hasTaker(fleet: FleetReader): boolean {
   for (const { doc } of fleet.all(MANAGER)) if (isOnDuty(doc) && doc.draining === undefined) return true;
   return false;
@@ -77,7 +77,7 @@ export function offerNodes(context: ShareContext, manager: string, max: number):
   return { nodes: found, count: Math.min(room, own + others) };
 }
 
-/** What a rebalance has others give away, up to an even share. It comes last: nodes that nobody acts on do not wait for it. */
+/** What a rebalance has others give away, up to an even share. It comes last: nodes without a manager do not wait for it. */
 function offerSurplus(context: ShareContext, taker: string, max: number): NodeOffer {
   const { fleet, nowMs } = context;
   const counts = countNodesOfTakers(fleet);
@@ -183,7 +183,7 @@ function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, give
 }
 
 /**
- * A manager that drains begins no step that was recorded after it was told so. By revisions: the clocks of two servers, one of which decided before the other,
+ * A manager that drains begins no step that was recorded after the drain. By revisions: the clocks of two servers, one of which decided before the other,
  * may say that a step which it has begun came later.
  */
 export function lastBegin({ doc, revision }: StoredManager): number {

@@ -34,7 +34,7 @@ function customName(name: string): string {
   return `CUSTOM_${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}`;
 }
 
-/** The name under which requests ask for a node's resource class: "baremetal.with-GPU" is CUSTOM_BAREMETAL_WITH_GPU. */
+/** The name under which requests have a node's resource class: "baremetal.with-GPU" is CUSTOM_BAREMETAL_WITH_GPU. */
 export function customClassOf(resourceClass: string): string {
   return customName(resourceClass);
 }

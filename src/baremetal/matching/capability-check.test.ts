@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { customClassOf, isTruthy, parseCapabilities } from './capabilities.ts';
 import { holds, parseCapabilityCheck } from './capability-check.ts';
 
-/** What is asked, on which value, and whether it holds. */
+/** The requirement, the value, and whether it holds. */
 const HOLDS: readonly (readonly [asked: string, value: string, holds: boolean])[] = [
   ['uefi', 'uefi', true],
   ['uefi', 'UEFI', false],

@@ -1,4 +1,4 @@
-// What a request may ask of one capability, and whether a node's value holds. A value that begins like an operator and is none is refused when it
+// What a request may require of one capability, and whether a node's value holds. A value that begins like an operator and is none is refused when it
 // is parsed: it would else never match, without a word about it.
 
 /** Compare numbers. `=` is "at least", as Nova has it. */

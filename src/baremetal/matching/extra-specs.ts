@@ -1,4 +1,4 @@
-// The extra specs of a flavor and the properties of an image, read for what they ask of a node. Nothing is dropped in silence: what is malformed
+// The extra specs of a flavor and the properties of an image, read for what they require of a node. Nothing is dropped in silence: what is malformed
 // is refused by field, and what takes no part in matching is listed.
 import { deployPropertyProblem, isDeployProperty } from '../image.ts';
 import type { SchemaProblem } from '../../fleet/index.ts';
@@ -94,7 +94,7 @@ function readCapability(name: string, value: string, { capabilities }: SpecReadi
 
 const RESOURCE_NAME = /^[A-Z][A-Z0-9_]*$/;
 
-/** Of the standard resources, flavors of bare metal say that they ask for none: they take no part. */
+/** Of the standard resources, flavors of bare metal say that they need none: they take no part. */
 function readResource(key: string, name: string, value: string, reading: SpecReading): string | undefined {
   if (!RESOURCE_NAME.test(name)) return 'must name a resource class such as resources:CUSTOM_BAREMETAL_GOLD';
   if (!name.startsWith('CUSTOM_')) {
@@ -152,7 +152,7 @@ function readImageProperty(key: string, value: unknown, reading: SpecReading): s
   return undefined;
 }
 
-/** Both forms of asking for a trait, by the trait. */
+/** Both forms of requiring a trait, by the trait. */
 export function traitConflicts({ requiredTraits, forbiddenTraits }: SpecReading): string[] {
   return [...forbiddenTraits].filter((trait) => requiredTraits.has(trait));
 }

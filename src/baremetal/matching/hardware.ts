@@ -1,4 +1,4 @@
-// The hardware of a node as it is matched: read once for all nodes that are alike. Nodes of one shape differ in nothing that a request can ask for.
+// The hardware of a node as it is matched: read once for all nodes that are alike. Nodes of one shape differ in nothing that a request can require.
 import type { Node } from '../model.ts';
 import { customClassOf, isTruthy, parseCapabilities } from './capabilities.ts';
 

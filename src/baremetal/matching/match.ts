@@ -50,13 +50,13 @@ function isWired({ physicalNetworks, physicalNetworkChoices = [] }: Requirements
   );
 }
 
-/** A node that is nobody's is everybody's. */
+/** A node without an owner and a lessee is open to all projects. */
 function isOpenTo(project: string | undefined, { owner, lessee }: Hardware): boolean {
   if (owner === undefined && lessee === undefined) return true;
   return project !== undefined && (project === owner || project === lessee);
 }
 
-/** The traits of a node that an instance asked for, those that stand for a capability among them. */
+/** The traits of a node that an instance requires, those that stand for a capability among them. */
 export function requestedTraits(
   wanted: HardwareRequirements,
   { capabilities, traits }: Pick<Hardware, 'capabilities' | 'traits'>,
@@ -69,7 +69,7 @@ export function requestedTraits(
     : [...new Set([...wanted.requiredTraits, ...standIns])].sort();
 }
 
-/** What a node has beyond what is asked for, the most important first: the node with the least of it is chosen. */
+/** What a node has beyond the request, the most important first: the node with the least of it is chosen. */
 export type Surplus = readonly [features: number, memoryMiB: number, cpus: number, localGiB: number];
 
 export function surplusHardwareOf(wanted: Requirements, has: Hardware): Surplus {

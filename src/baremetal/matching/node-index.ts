@@ -8,7 +8,7 @@ import { compareSurplus, findMismatch, surplusHardwareOf, type Surplus } from '.
 import { NodeRing } from './node-ring.ts';
 import { requirementsKey, type Requirements } from './requirements.ts';
 
-/** Nodes that differ in nothing that a request can ask for. */
+/** Nodes that differ in nothing that a request can require. */
 export interface Shape {
   readonly key: string;
   readonly hardware: Hardware;

@@ -49,7 +49,7 @@ test('null-is-absent-in-every-field', () => {
   );
 });
 
-test('all-that-can-be-asked-for', () => {
+test('all-that-can-be-requested', () => {
   const extra_specs = {
     'resources:CUSTOM_GOLD': '1',
     'resources:VCPU': '0',

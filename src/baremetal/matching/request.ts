@@ -96,7 +96,7 @@ export interface ReservationRequest {
   readonly manager: string;
   readonly requirements: HardwareRequirements;
   readonly project?: string;
-  /** The item of Muster's own build that asks (see `constrainToBuild`); for its instance no other request is taken. */
+  /** The item of Muster's own build that requests it (see `constrainToBuild`); for its instance no other request is taken. */
   readonly build?: string;
   /** As they were written: ids or names. */
   readonly candidates?: readonly string[];
@@ -104,7 +104,7 @@ export interface ReservationRequest {
   readonly ignored: readonly string[];
 }
 
-/** What a body of the right form asks for, or what in it is malformed, by field. */
+/** What a body of the right form requests, or what in it is malformed, by field. */
 export function parseReservationBody(body: ReservationBody): ReservationRequest | readonly SchemaProblem[] {
   const reading = beginReading();
   readExtraSpecs(body.extra_specs ?? {}, '/extra_specs', reading);
@@ -151,8 +151,8 @@ function unmatchedFields(body: ReservationBody): string[] {
 }
 
 /**
- * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. Who asks
- * is left out: whoever goes on with an instance asks for the same node.
+ * The request in one form, however its keys are ordered and whether what is missing was written as null: a repeat is known by it. The caller
+ * is left out: the manager that continues a build requests the same node.
  */
 export function canonicalRequest({ manager: _, build: __, ...body }: ReservationBody): string {
   return JSON.stringify(canonical(body));

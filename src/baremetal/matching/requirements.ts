@@ -1,4 +1,4 @@
-// What an instance needs of its node, as a value: whoever asks, in whatever form, it is matched in this one.
+// What an instance needs of its node, as a value: whatever the caller and the form of its request, it is matched in this one.
 import type { CapabilityCheck } from './capability-check.ts';
 
 export interface CapabilityRequirement {

@@ -63,7 +63,7 @@ interface NodeCommand extends ChangeNote {
   readonly id: string;
 }
 
-/** It is not offered to anybody new. Whoever has it keeps it. */
+/** It is not offered to a new instance. The one that has it keeps it. */
 export function enterMaintenance(
   fleet: FleetReader,
   { id, reason, ...change }: NodeCommand & { readonly reason: string },

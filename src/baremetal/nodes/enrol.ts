@@ -81,7 +81,7 @@ function describeNode(spec: NodeSpec, { by, nowMs }: ChangeNote): Node {
   };
 }
 
-/** What an enrolment says of a node that is there. Its power is seen, not said: only at first there is nobody who sees it. */
+/** What an enrolment says of a node that is there. Its power is observed, not stated, once a manager has it. */
 const DESCRIBED = [
   'resourceClass',
   'traits',

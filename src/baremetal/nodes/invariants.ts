@@ -38,7 +38,7 @@ const epochGrows: Invariant = {
     }),
 };
 
-/** A right that ends is no other right: nobody has it. */
+/** A right that ends is no other right: no manager has it. */
 function isOtherRight(before: Node, after: Node): boolean {
   if (after.manager === undefined) return false;
   const fields = ['instance', 'manager', 'managerEpoch'] as const;

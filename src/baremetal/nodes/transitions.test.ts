@@ -248,7 +248,7 @@ describe('release', () => {
     expect(abandonClean(stored('n1', after), BY)).toBe(after);
   });
 
-  test('nobody-states-that-a-node-in-use-is-clean', () => {
+  test('refuses-the-statement-that-a-node-in-use-is-clean', () => {
     expect(confirmClean(stored('n1', IN_STATE['clean-failed']), { ...BY, isOffered: true })).toMatchObject({
       code: 'node-in-use',
     });

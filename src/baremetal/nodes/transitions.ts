@@ -31,7 +31,7 @@ export function reserve(
 }
 
 /**
- * Its inventory is asked for a claim: it is offered to no other until the answer is there. Each claim has an epoch of its own, so that one that
+ * A claim is made at its inventory: it is offered to no other until the answer is there. Each claim has an epoch of its own, so that one that
  * arrives late is known by it.
  */
 export function beginClaim(
@@ -43,7 +43,7 @@ export function beginClaim(
   return { ...doc, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
 }
 
-/** The claim is to be given back: nobody has the node, and it is not offered until its inventory has answered. */
+/** The claim is to be given back: no instance has the node, and it is not offered until its inventory has answered. */
 export function beginUnclaim(node: StoredNode, change: ChangeNote): TransitionResult {
   const { doc } = node;
   const instance = doc.instance ?? doc.claimedFor;
@@ -89,7 +89,7 @@ interface OfferTransition extends ChangeNote {
   readonly isOffered: boolean;
 }
 
-/** It is clean: the reservation is over, and nobody acts on it any more. */
+/** It is clean: the reservation is over, and no manager acts on it any more. */
 export function finishClean(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   return release(node, { from: ['cleaning'], isOffered }, change);
 }
@@ -101,7 +101,7 @@ export function failClean(
   return moveTo(node, { from: ['cleaning', 'clean-failed'], to: 'clean-failed', set: { fault } }, change);
 }
 
-/** The reservation is over although it was not cleaned: it stays out of service, with its data, until somebody sees to it. */
+/** The reservation is over although it was not cleaned: it stays out of service, with its data, until an operator repairs it. */
 export function abandonClean(node: StoredNode, change: ChangeNote): TransitionResult {
   if (node.doc.state !== 'clean-failed') return refuseState(node, 'clean-failed');
   const { instance, manager, managerEpoch, ...rest } = node.doc;
@@ -138,14 +138,14 @@ export function acquire(node: StoredNode, { manager, managerEpoch, ...change }: 
 /** The inventory offers it, or does so no more. What is in use stays as it is: its reservation says what becomes of it. */
 export function setOffered(node: StoredNode, { isOffered, ...change }: OfferTransition): TransitionResult {
   const { state, dirty, claimedFor } = node.doc;
-  // What it says while it is asked for a claim says nothing: the claim's own answer does.
+  // What it shows during a claim says nothing: the claim's own answer does.
   if (claimedFor !== undefined) return node.doc;
   const wanted = isOffered && dirty === undefined ? 'available' : 'unavailable';
   const from = ['available', 'unavailable'] as const;
   return state === wanted || !from.some((one) => one === state) ? node.doc : moveTo(node, { from, to: wanted }, change);
 }
 
-/** Its inventory says that there is no such node any more, and somebody has it: it stays for them, and is offered to no other afterwards. */
+/** Its inventory says that there is no such node any more, and an instance has it: it stays for that one, and is offered to no other afterwards. */
 export function markAbsent(
   { doc }: StoredNode,
   { lastSeenAtMs, ...change }: ChangeNote & { readonly lastSeenAtMs: number | undefined },
@@ -236,7 +236,7 @@ function refuseNotInUse({ id, doc: { state } }: StoredNode): Refusal {
   return { kind: 'conflict', code: 'node-not-in-use', message, facts: { node: id, state } };
 }
 
-/** The instance that has it, or for which its inventory is being asked. */
+/** The instance that has it, or for which a claim is under way at its inventory. */
 export function userOf({ instance, claimedFor }: Pick<Node, 'instance' | 'claimedFor'>): string | undefined {
   return instance ?? claimedFor;
 }

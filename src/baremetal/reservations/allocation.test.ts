@@ -1,4 +1,4 @@
-// Claims that are asked outside: what is lost, stale, unanswered or not wanted any more, and that all of it ends within its time.
+// Claims that are made outside: what is lost, stale, unanswered or no longer needed, and that all of it ends within its time.
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
 import { idOf, put } from '../../fleet/index.ts';
@@ -26,7 +26,7 @@ async function start(...ids: readonly string[]): Promise<void> {
   world = await ReservationsWorld.of(ids);
 }
 
-describe('a claim that is asked outside', () => {
+describe('a claim that is made outside', () => {
   test('is-durable-first, then-active: the-node-is-held-meanwhile-and-its-epoch-grows-twice', async () => {
     await start('n1');
     expect(await world.reserve()).toBe('allocating');
@@ -106,7 +106,7 @@ describe('a claim that is asked outside', () => {
     expect(world.reservation()).toMatchObject({ state: 'active', node: 'n1' });
   });
 
-  test('what-is-taken-by-somebody-with-a-later-epoch-is-lost', async () => {
+  test('what-is-taken-under-a-later-epoch-is-lost', async () => {
     await start('n1', 'n2');
     await world.reserve();
     const [first = ''] = world.held();
@@ -119,7 +119,7 @@ describe('a claim that is asked outside', () => {
 });
 
 describe('an answer that does not come', () => {
-  test('is-asked-for-again, and-found-to-be-done', async () => {
+  test('is-requested-again, and-found-to-be-done', async () => {
     await start('n1');
     world.inventory.faults.push('answer-lost');
     await world.reserve();
@@ -128,7 +128,7 @@ describe('an answer that does not come', () => {
     expect(world.reservation()).toMatchObject({ state: 'active', node: 'n1' });
   });
 
-  test('a-busy-inventory-is-asked-when-it-says', async () => {
+  test('a-busy-inventory-is-called-again-when-it-says', async () => {
     await start('n1');
     world.inventory.faults.push({ busyMs: 3000 });
     await world.reserve();
@@ -192,7 +192,7 @@ test('baremetal-14: a worker that dies while it allocates: its successor finishe
   expect(world.inventory.claimedBy('i1')).toEqual([world.reservation()?.node]);
 });
 
-describe('what is not wanted any more', () => {
+describe('what is no longer needed', () => {
   test.each<[string, InventoryFault | undefined, readonly string[]]>([
     ['before-it-is-claimed', undefined, ['unclaim']],
     ['whose-answer-was-lost', 'answer-lost', ['claim', 'unclaim']],
@@ -238,7 +238,7 @@ describe('what is not wanted any more', () => {
   });
 });
 
-test('baremetal-overload: no more than 300 are asked for at once; the next one is told when to come back', async () => {
+test('baremetal-overload: no more than 300 are made at once; the next one is answered with Retry-After', async () => {
   const ids = Array.from({ length: 301 }, (_, nth) => `n${nth}`);
   await start(...ids);
   for (const nth of ids.keys()) {

@@ -1,5 +1,5 @@
-// Allocation: the claim of a node that its inventory is asked for. A node is held from when it is chosen, under an epoch of its own, until the inventory has
-// said what became of the claim; what is not known is asked again, or given back. Going through the nodes ends after some rounds, and within seconds.
+// Allocation: the claim of a node at its inventory. A node is held from when it is chosen, under an epoch of its own, until the inventory has
+// said what became of the claim; what is not known is requested again, or given back. Going through the nodes ends after some rounds, and within seconds.
 import {
   mark,
   put,
@@ -41,7 +41,7 @@ import { demandOf, noMatch } from './stage-sentences.ts';
 
 export const RESERVATION_CLAIM = 'reservation-claim';
 
-/** All of it, from the request on: whoever asked has gone on to something else by then. */
+/** All of it, from the request on: the caller no longer waits by then. */
 const ALLOCATION_MAX_MS = 10_000;
 /** How often the nodes that match are gone through: a node that was being claimed may have been released since. */
 const ROUNDS_MAX = 3;
@@ -92,7 +92,7 @@ export function allocationOf(fleet: FleetReader, { doc: { target, operation } }:
   return { node, reservation: stored?.doc.operation === operation ? stored : undefined };
 }
 
-/** Whether its node is still wanted. */
+/** Whether its node is still needed. */
 export function isWanted({ reservation }: AllocationState): boolean {
   return reservation?.doc.state === 'allocating';
 }
@@ -109,7 +109,7 @@ function changeOf({ nowMs }: AllocationStep): ChangeNote {
   return { by: BY, nowMs };
 }
 
-/** The claim holds: the reservation is active, if it is still wanted and the node can still be used. */
+/** The claim holds: the reservation is active, if it is still needed and the node can still be used. */
 export function settleClaimed(step: AllocationStep): RecordStep {
   const { fleet, item } = step;
   const { node, reservation } = allocationOf(fleet, item);
@@ -123,12 +123,12 @@ export function settleClaimed(step: AllocationStep): RecordStep {
   return finishItem(step, [...takeNode(fleet, taken), ...forBuild.changes]);
 }
 
-/** It may have gone into maintenance while its inventory was asked. */
+/** It may have gone into maintenance during the claim. */
 function isReservable(node: StoredNode, change: ChangeNote): boolean {
   return bucketOf(endClaim(node, change)) === 'free';
 }
 
-/** No claim stands on the node: the next one is tried, if one is still wanted. */
+/** No claim stands on the node: the next one is tried, if one is still needed. */
 export function settleLost(step: AllocationStep): RecordStep {
   const { fleet, item } = step;
   const { node, reservation } = allocationOf(fleet, item);
@@ -200,7 +200,7 @@ function failAllocation(
   return record(step.item, progress, { changes: [put(RESERVATION, id, failed)] });
 }
 
-/** Whoever asked has gone on to something else. */
+/** The caller no longer waits. */
 export function isOverdue({ fleet, item, nowMs }: AllocationStep): boolean {
   const { reservation } = allocationOf(fleet, item);
   return reservation !== undefined && nowMs >= reservation.doc.createdAtMs + ALLOCATION_MAX_MS;

@@ -1,4 +1,4 @@
-// How each inventory has claims made, as it said last: a decision needs it as a value. What is not known is asked outside, where the inventory itself says
+// How each inventory has claims made, as it said last: a decision needs it as a value. What is not known is taken for a claim outside, where the inventory itself says
 // so. An inventory that is upgraded is used as it is then, without a restart.
 import type { Clock, Log } from '../../journal/index.ts';
 import { InventoryUnavailable, type Inventory } from '../drivers/inventory.ts';
@@ -16,7 +16,7 @@ const REFRESH_MS = 2000;
 export class ClaimModesController {
   readonly #options: ClaimModesOptions;
   readonly #modes = new Map<InventoryName, ClaimMode>();
-  /** Those that did not answer when they were asked last. */
+  /** Those that did not answer the last request. */
   readonly #silent = new Set<InventoryName>();
 
   constructor(options: ClaimModesOptions) {

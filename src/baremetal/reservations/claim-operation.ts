@@ -1,5 +1,5 @@
-// The operation `reservation-claim`: asks an inventory for the node that was chosen, takes the next one when it is lost, and gives back what is not wanted
-// any more. It goes on after a crash from the node that is held; repeating a claim has no effect.
+// The operation `reservation-claim`: claims the chosen node at its inventory, takes the next one when it is lost, and gives back what is not needed
+// any more. It continues after a crash from the node that is held; repeating a claim has no effect.
 import {
   decideLater,
   retryWithBackoff,

@@ -1,4 +1,4 @@
-// The driver of claims against an Ironic that never answers: whoever asked does not wait any more, and neither does the request.
+// The driver of claims against an Ironic that never answers: the caller does not wait any more, and the request is ended.
 import { getEventListeners, once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

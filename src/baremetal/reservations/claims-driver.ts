@@ -58,7 +58,7 @@ async function ask(inventory: Inventory, order: ClaimOrder, signal: AbortSignal)
   }
 }
 
-/** One that knows of a later claim, or of another instance, has none of ours. */
+/** One that has a later claim, or another instance, has none of ours. */
 function resultOf({ op }: ClaimOrder, outcome: ClaimOutcome): ClaimResult {
   switch (outcome.kind) {
     case 'applied':

@@ -69,7 +69,7 @@ function disagreements(fleet: FleetReader, id: string): string[] {
   ];
 }
 
-/** While an inventory is asked for a node the instance has none, and asks for one at a time. */
+/** During a claim at an inventory the instance has no node, and has one such claim at a time. */
 const oneClaimAtATime: Invariant = {
   name: 'never: a node is claimed for an instance that has another',
   check: (changed, fleet) =>

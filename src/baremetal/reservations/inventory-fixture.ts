@@ -143,7 +143,7 @@ export class FakeInventory implements Inventory {
     }
   }
 
-  /** Somebody has changed it there. */
+  /** It was changed there by hand. */
   change(id: string, facts: Partial<InventoryNode>): void {
     const node = this.#nodeOf(id);
     node.facts = { ...node.facts, ...facts };

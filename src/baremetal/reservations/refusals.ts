@@ -20,7 +20,7 @@ export function requestDiffers(instance: string): Refusal {
   return { kind: 'conflict', code: 'request-differs', message, facts: { instance } };
 }
 
-/** Its flavor says what the node of a build has to be: the manager that has the task asks for that. */
+/** Its flavor says what the node of a build has to be: the manager that has the task requests that. */
 export function buildOfManager(build: string): Refusal {
   const message = `"${build}" is a build of the control plane: only its manager requests its node. Leave "build" out.`;
   return { kind: 'invalid', code: 'build-of-manager', message, field: '/build', facts: { build } };
@@ -52,7 +52,7 @@ export function unknownCandidate(candidate: string, at: number): Refusal {
   };
 }
 
-/** Tells the caller to come back; the limit is of work that is under way, not of the caller. */
+/** Answers with Retry-After; the limit is of work that is under way, not of the caller. */
 export function tooManyAllocations(most: number): Refusal {
   const message = `${most} claims are in progress at inventories already. Repeat the request in a moment.`;
   return { kind: 'unavailable', code: 'allocations-at-limit', message, retryAfterMs: 1000, facts: { most } };

@@ -1,4 +1,4 @@
-// How reservations end, from every state of their node; and those that nobody uses.
+// How reservations end, from every state of their node; and those that are unused.
 import { describe, expect, test } from 'vitest';
 import { idOf, put, remove, type Fleet } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
@@ -96,7 +96,7 @@ const OWN = put(INSTANCE, idOf(INSTANCE, 'i1'), {
   ...{ createdBy: 'test', createdAtMs: 0, changedBy: 'test', changedAtMs: 0 },
 });
 
-/** With the reservation as its build asked for it. */
+/** With the reservation as its build requested it. */
 function commitOwn(fleet: Fleet): void {
   const { id, doc } = storedOf(fleet) as StoredReservation;
   commit(fleet, [OWN, put(RESERVATION, id, { ...doc, request: { ...doc.request, build: 'op-1.i1' } })]);
@@ -144,7 +144,7 @@ describe('unused', () => {
     expect(found(fleet)).toEqual(['i1']);
   });
 
-  test('those-that-are-wanted-do-not-hide-those-that-are-not', () => {
+  test('those-that-are-needed-do-not-hide-those-that-are-not', () => {
     const ids = Array.from({ length: 300 }, (_, nth) => `x${nth}`);
     const used = (id: string) => node({ state: 'reserved', ...USED, instance: id, epoch: 1 });
     const fleet = newFleet(

@@ -1,5 +1,5 @@
 // Decides how a reservation ends: accepted in every state, remembered until it is done, and repeated without effect. A node to which nothing was deployed
-// is free at once; any other is cleaned first; what an inventory was asked for is given back there.
+// is free at once; any other is cleaned first; what was claimed at an inventory is given back there.
 import { idOf, put, remove, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { NO_DEADLINE_MS } from '../../instances/index.ts';
@@ -77,8 +77,8 @@ function beginReleaseOperation(
 }
 
 /**
- * The end of a reservation whose node is unused, or clean again. What its inventory was asked for is given back there first: until then the node is
- * nobody's, and is not offered.
+ * The end of a reservation whose node is unused, or clean again. What was claimed at its inventory is given back there first: until then the node has
+ * no instance, and is not offered.
  */
 export function endReservation(fleet: FleetReader, node: StoredNode, command: ReleaseReservation): Release {
   const { operation = operationFor(fleet, node), by, nowMs } = command;

@@ -32,7 +32,7 @@ export const RESERVATION_REPRESENTATION = defineRepresentation<'reservation', Re
   fields: { ...FIELDS, stages: Type.Optional(STAGES) },
 });
 
-/** The site of its node; without one, that of whoever asked. */
+/** The site of its node; without one, that of its caller. */
 function siteOfReservation({ node, site, manager }: Reservation, fleet: FleetReader): string | undefined {
   const found = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node))?.doc.site;
   return found ?? site ?? fleet.get(MANAGER, idOf(MANAGER, manager))?.doc.site;
@@ -49,7 +49,7 @@ function redactReservation(doc: Reservation, sight: Redactor): Reservation {
   };
 }
 
-/** Whoever asked may have seen more: the manager, the candidates and the build are named in it. */
+/** The caller of the request may have seen more: the manager, the candidates and the build are named in it. */
 function redactRequest(request: Reservation['request'], sight: Redactor): Reservation['request'] {
   const redact = (value: unknown): unknown => {
     if (typeof value === 'string') return sight.redactText(value);

@@ -102,7 +102,7 @@ export class ReservationsWorld extends TestWorld {
     return [...this.fleet.find(NODES_BY_CLAIM, instance)].map(({ id }) => id);
   }
 
-  /** The claims that were asked for, in their order. */
+  /** The claims that were requested, in their order. */
   claims(): string[] {
     return this.inventory.calls.map(({ op, node, answer }) => `${op} ${node}: ${answer}`);
   }

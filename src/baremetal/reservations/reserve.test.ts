@@ -82,7 +82,7 @@ describe('a repeat', () => {
     decide(fleet, decideReserve(fleet, body));
     const again = decideReserve(fleet, { ...body, vcpus: null, manager: 'm2' });
     expect(again).toEqual({ kind: 'accept', changes: [], answer: { kind: 'existing' } });
-    // Also when nobody could ask any more.
+    // Also when no caller could request it any more.
     expect(kindOf(decideReserve(fleet, body, { isLeaseLive: () => false }))).toBe('existing');
   });
 
@@ -160,7 +160,7 @@ test('never: a project fills the journal with reservations that failed: beyond 5
   expect(kindOf(fail(500, { project: 'other' }))).toBe('no-match');
 });
 
-describe('who may ask', () => {
+describe('who may request', () => {
   test.each<[string, Parameters<typeof putManager>[1] | undefined, Partial<ReserveCommand>, string]>([
     ['nobody-of-that-name', undefined, {}, 'manager-not-registered'],
     ['one-whose-lease-ran-out', {}, { isLeaseLive: () => false }, 'manager-lapsed'],

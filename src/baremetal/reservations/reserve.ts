@@ -1,4 +1,4 @@
-// Decides on a request for a node: what it repeats, who may ask, which node, and what becomes of it: reserved at once where the journal is the inventory,
+// Decides on a request for a node: what it repeats, who may request it, which node, and what becomes of it: reserved at once where the journal is the inventory,
 // else claimed outside first. A request that finds none leaves a reservation too, so that its counts can be read.
 import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
@@ -50,7 +50,7 @@ export interface ReserveCommand {
   readonly site?: string | undefined;
   /** What the caller does not see does not exist for it. */
   readonly isVisible: (fleet: FleetReader, node: StoredNode) => boolean;
-  /** A fresh id, for the operation of a claim that is asked outside. */
+  /** A fresh id, for the operation of a claim that is made outside. */
   readonly operation: OperationId;
   readonly claimModeOf: (inventory: InventoryName) => ClaimMode;
   readonly isLeaseLive: IsLeaseLive;
@@ -63,7 +63,7 @@ export type ReserveAnswer =
   /** Committed with its counts, and refused all the same. */
   | { readonly kind: 'no-match'; readonly refusal: Refusal };
 
-/** Each asks its inventory for one node at a time; more would only queue there. */
+/** Each has one claim at a time at its inventory; more would only queue there. */
 const ALLOCATIONS_MAX = 300;
 
 /** Of a project, which could fill the journal with them for a day otherwise: no quota counts them. The answer has the same counts. */
@@ -86,14 +86,14 @@ export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decisi
   return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
 }
 
-/** That of a build was asked for with its instance. */
+/** That of a build was counted with its instance. */
 function exceededQuota(fleet: FleetReader, { request, project }: ReserveCommand): Refusal | undefined {
   if (project === undefined || request.build !== undefined) return undefined;
   const { cpus: vcpus, memoryMiB } = request.requirements;
   return quotaProblem(fleet, project, { instances: 1, vcpus, memoryMiB });
 }
 
-/** A reservation belongs to the build that made it, and one that was made by hand to no build, although both ask for the same. */
+/** A reservation belongs to the build that made it, and one that was made by hand to no build, although both request the same. */
 function repeat(
   fleet: FleetReader,
   existing: Reservation,

@@ -1,4 +1,4 @@
-// The HTTP surface of reservations: ask for a node, read, release. No decisions here. The body keeps the spelling of the specification.
+// The HTTP surface of reservations: request a node, read, release. No decisions here. The body keeps the spelling of the specification.
 import { Type } from 'typebox';
 import {
   answer,
@@ -237,7 +237,7 @@ const releaseRoute = write({
   },
 });
 
-/** A manager's token is for what it asked for, and for what it has. */
+/** A manager's token is for what it requested, and for what it has. */
 function denyOtherManager(
   fleet: FleetReader,
   { manager }: Caller,
@@ -248,7 +248,7 @@ function denyOtherManager(
   return [stored.doc.manager, present].includes(manager) ? undefined : otherManager(manager, present);
 }
 
-/** Whoever asked for a node that another manager has by now has nothing more to say about it. */
+/** A manager that requested a node which another one has by now has no more rights to it. */
 function denyFormerManager(
   fleet: FleetReader,
   { manager }: Caller,
@@ -259,7 +259,7 @@ function denyFormerManager(
   return manager === present ? undefined : otherManager(manager, present);
 }
 
-/** The manager of its node; before there is one, the one that asked for it. */
+/** The manager of its node; before there is one, the one that requested it. */
 function managerOf(fleet: FleetReader, { doc: { node, manager } }: StoredReservation): string {
   const present = node === undefined ? undefined : fleet.get(NODE, idOf(NODE, node))?.doc.manager;
   return present ?? manager;

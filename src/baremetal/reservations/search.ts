@@ -1,4 +1,4 @@
-// What a reservation looks for, from the request as it was sent: so that whoever goes on with it, after a crash too, looks for the same.
+// What a reservation looks for, from the request as it was sent: so that the server that continues it, after a crash too, looks for the same.
 import { idOf, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { constrainToBuild, type BuildConstraints } from '../builder/build-reservation.ts';
 import { countStages, type NodeRequest, type StageCount } from '../matching/choose.ts';

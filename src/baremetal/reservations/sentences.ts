@@ -1,4 +1,4 @@
-// The reasons of claims that are asked outside, in words.
+// The reasons of claims that are made outside, in words.
 import { endSentence, formatFact, type ReasonSentences } from '../../operations/index.ts';
 
 export const reservationSentences: ReasonSentences = {

@@ -1,4 +1,4 @@
-// Waits until an inventory has said what becomes of a reservation, as commits tell.
+// Waits until an inventory has said what becomes of a reservation, as commits show.
 import type { RouteContext } from '../../access/index.ts';
 import { RESERVATION, type ReservationId } from '../model.ts';
 import type { StoredReservation } from './documents.ts';

@@ -1,4 +1,4 @@
-// The sentences of every stage, with and without something asked for there.
+// The sentences of every stage, with and without a requirement there.
 import { expect, test } from 'vitest';
 import { MATCH_STAGES } from '../model.ts';
 import { reserveCommand, type BodyFields } from './reservations-fixture.ts';
@@ -8,7 +8,7 @@ const STAGES = MATCH_STAGES.map((stage, nth) => ({ stage, left: 100 - 10 * nth }
 const sentences = (fields: BodyFields, project?: string): string[] =>
   stageSentences(STAGES, demandOf(reserveCommand(fields).request, project));
 
-test('all-that-can-be-asked-for', () => {
+test('all-that-can-be-requested', () => {
   const fields: BodyFields = {
     memory_mb: 1024,
     vcpus: 8,
@@ -44,7 +44,7 @@ test('all-that-can-be-asked-for', () => {
   `);
 });
 
-test('nothing-asked-for', () => {
+test('nothing-requested', () => {
   expect(sentences({})).toMatchInlineSnapshot(`
     [
       "There are 100 nodes.",

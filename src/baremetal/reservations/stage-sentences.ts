@@ -4,7 +4,7 @@ import type { StageCount } from '../matching/choose.ts';
 import type { ReservationRequest } from '../matching/request.ts';
 import type { CapabilityRequirement, HardwareRequirements } from '../matching/requirements.ts';
 
-/** What was asked for, as far as stages look at it. */
+/** The request, as far as stages look at it. */
 interface StageDemand {
   readonly requirements: HardwareRequirements;
   readonly project: string | undefined;
@@ -21,7 +21,7 @@ export function demandOf(
   return { requirements, project, candidates: candidates?.length, isForBuild: build !== undefined };
 }
 
-/** What the nodes that pass a stage have in common; undefined when nothing was asked for there. */
+/** What the nodes that pass a stage have in common; undefined when nothing was required there. */
 function describeStage(stage: StageCount['stage'], demand: StageDemand): string | undefined {
   const { requirements: wanted, project } = demand;
   switch (stage) {

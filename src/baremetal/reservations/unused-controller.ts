@@ -1,4 +1,4 @@
-// Releases reservations that nobody uses, at the lease holder.
+// Releases unused reservations, at the lease holder.
 import { accept, LeaseHolderLoop, type Clock, type Journal, type Log } from '../../journal/index.ts';
 import { RESERVATION } from '../model.ts';
 import { beginRelease } from './release.ts';

@@ -1,4 +1,4 @@
-// Nodes that were reserved and to which nothing was deployed: after some time they are released, unless a build of Muster's own still wants them. They are
+// Nodes that were reserved and to which nothing was deployed: after some time they are released, unless a build of Muster's own still needs them. They are
 // looked at in the order in which they were reserved, so that a look costs what is due and not what is reserved.
 import {
   idOf,
@@ -11,7 +11,7 @@ import { isOwnInstance } from '../builder/build-reservation.ts';
 import { NODE, RESERVATION, type Node } from '../model.ts';
 import { reservationId, type StoredReservation } from './documents.ts';
 
-/** Whoever asked for a node deploys to it within minutes. */
+/** A caller that requested a node deploys to it within minutes. */
 export const UNUSED_MAX_MS = 300_000;
 
 /** After a start the order is that of their ids: behind so many that are not due, none is looked for. All are due within minutes. */
@@ -48,7 +48,7 @@ export interface UnusedQuery {
   readonly limit: number;
 }
 
-/** Reservations that nobody uses or wants any more. */
+/** Reservations that are neither used nor needed any more. */
 export function findUnused(fleet: FleetReader, { nowMs, limit }: UnusedQuery): StoredReservation[] {
   const found: StoredReservation[] = [];
   let notDue = 0;

@@ -145,7 +145,7 @@ export interface ClusterApi {
   /** `gone` also when another Node has its name. */
   deleteNode(node: NodeRef, how: ClusterCallOptions): Promise<'deleted' | 'gone'>;
   readContents(node: string, how: ClusterCallOptions): Promise<NodeContents>;
-  /** Never deletes a pod: only asks for its eviction. */
+  /** Never deletes a pod: only requests its eviction. */
   evict(pod: PodEviction, how: ClusterCallOptions): Promise<EvictionAnswer>;
   /** How many volumes are attached to it still; `unknown` when the cluster does not show them. */
   countVolumeAttachments(node: string, how: ClusterCallOptions): Promise<number | 'unknown'>;
@@ -179,7 +179,7 @@ export interface NodeRef {
 export class ClusterUnreachable extends Error {
   readonly code = 'cluster-unreachable';
   readonly retryable = true;
-  /** Somebody answers, and proves itself by a certificate that does not hold: nothing was sent to it. */
+  /** A server answers with a certificate that is not valid for the API: nothing was sent to it. */
   readonly isUntrusted: boolean;
 
   constructor(message: string, options: { readonly cause?: unknown; readonly isUntrusted?: boolean } = {}) {

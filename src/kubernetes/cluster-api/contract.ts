@@ -111,7 +111,7 @@ export function describeClusterApi(name: string, start: () => Promise<ClusterHar
       expect(budgets).toContainEqual(expect.objectContaining({ name: 'web', disruptionsAllowed: 0 }));
     });
 
-    test('two-budgets-on-one-pod-are-told-apart-from-one', async () => {
+    test('two-budgets-on-one-pod-are-distinguished-from-one', async () => {
       await harness.deploy({ name: 'web', replicas: 2, minAvailable: 0, hasSecondBudget: true });
       const pod = await firstPod();
       const { namespace = '', name: podName = '', uid = '' } = pod ?? {};
@@ -132,7 +132,7 @@ export function describeClusterApi(name: string, start: () => Promise<ClusterHar
       expect(await harness.api.deleteNode(node, HOW)).toBe('gone');
     });
 
-    test('tokens-are-made-and-revoked, each as often as it is asked', async () => {
+    test('tokens-are-made-and-revoked, each call repeatable', async () => {
       const token = { id: 'abcdef', secret: '0123456789abcdef', expiresAtMs: 4_000_000_000_000, about: 'the suite' };
       await harness.api.createBootstrapToken(token, HOW);
       await harness.api.createBootstrapToken(token, HOW);

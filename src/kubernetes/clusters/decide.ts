@@ -24,7 +24,7 @@ export interface ClusterSpec extends Omit<ClusterAccess, 'credentials'> {
   readonly drainsAtOnce?: number;
   /** What a simulated cluster has at first. */
   readonly simulated?: SimulatedContents;
-  /** What it said of itself at the first look; absent when it did not answer, or was not asked. */
+  /** What it answered at the first look; absent when it did not answer, or was not called. */
   readonly facts?: ClusterFacts;
 }
 

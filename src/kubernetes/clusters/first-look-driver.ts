@@ -6,7 +6,7 @@ import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { ClusterRefused, ClusterUnreachable } from '../cluster-api/cluster-api.ts';
 import type { FirstLook } from './first-look.ts';
 
-/** Whoever asks waits for it. */
+/** The caller waits for it. */
 const LOOK_MAX_MS = 5000;
 const UNAUTHENTICATED = 401;
 

@@ -173,7 +173,7 @@ function composeCredentials(user: KubeUser): ClusterCredentials | 'malformed' | 
   const key = decodeField(user['client-key-data']);
   if (certificate === 'malformed' || key === 'malformed') return 'malformed';
   if (certificate !== undefined && key !== undefined) return { kind: 'certificate', certificate, key };
-  // Half of it proves nothing, and would go on as nobody.
+  // Half of it authenticates no user: requests would be anonymous.
   if (certificate !== undefined || key !== undefined) return 'malformed';
   return username !== undefined && password !== undefined ? { kind: 'password', user: username, password } : undefined;
 }

@@ -1,4 +1,4 @@
-// Asks for the evictions of a plan: few at a time under one budget, several budgets at the same time. The API takes each from its budget by a change of that one
+// Requests the evictions of a plan: few at a time under one budget, several budgets at the same time. The API takes each from its budget by a change of that one
 // object, and whatever comes together with another one there waits for half a second before it is tried again.
 import { mark } from '../../fleet/index.ts';
 import type { ClusterCallOptions, ClusterApi, EvictionAnswer } from '../cluster-api/cluster-api.ts';

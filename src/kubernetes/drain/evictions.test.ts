@@ -1,4 +1,4 @@
-// How many evictions are asked for at the same time, under one budget and over all.
+// How many evictions are requested at the same time, under one budget and over all.
 import { expect, test } from 'vitest';
 import type { ClusterCallOptions, EvictionAnswer, PodEviction } from '../cluster-api/cluster-api.ts';
 import { MemoryCluster } from '../cluster-api/simulated/memory-cluster.ts';

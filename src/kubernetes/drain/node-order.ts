@@ -23,7 +23,7 @@ export type NodeOrder =
   | ({ readonly op: 'mark'; readonly marks: NodeMarks } & OfNode)
   /** Looks what a drain would do, and evicts nothing. */
   | ({ readonly op: 'check'; readonly policy: DrainPolicy } & OfNode)
-  /** One pass: looks, and asks for the evictions that the plan says. */
+  /** One pass: reads, and requests the evictions that the plan says. */
   | ({ readonly op: 'evict'; readonly policy: DrainPolicy } & OfNode)
   /** The last look before the Node is deleted. */
   | ({ readonly op: 'confirm-drained'; readonly policy: DrainPolicy } & OfNode)

@@ -32,7 +32,7 @@ export interface DrainPlan {
   readonly node: string;
   /** Sorted by namespace and name. */
   readonly pods: readonly PlannedPod[];
-  /** Nobody reports what its pods do: they get a second, and their objects are not waited for. */
+  /** No kubelet reports what its pods do: they get a second, and their objects are not waited for. */
   readonly isUnreachable: boolean;
 }
 

@@ -32,7 +32,7 @@ import {
 export const WORKER_RETURN = 'worker-return';
 const BY = `operation:${WORKER_RETURN}`;
 const STEP = 'uncordon';
-/** However long the cluster is away: a cordon that nobody takes back is capacity lost. */
+/** However long the cluster is away: a cordon that stays is capacity lost. */
 const DEADLINE_MS = 24 * 3600 * 1000;
 
 export const workerReturn: OperationKind = {

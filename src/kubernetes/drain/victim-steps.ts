@@ -117,7 +117,7 @@ export function act(item: StoredItem, order: NodeOrder): PlannedStep {
   return { kind: 'act', item: item.id, expected: item.revision, action };
 }
 
-/** Undefined when the item may go on. */
+/** Undefined when the item may continue. */
 export function waitForOthers(
   { item, worker }: Victim,
   gate: DrainGate,
@@ -248,7 +248,7 @@ function reportChanges({ fleet, worker, item, nowMs }: Victim, progress: NodePro
   return recordProgress(fleet, worker, { operation: item.doc.operation, progress, nowMs });
 }
 
-/** Whoever took the cordon back wants pods there: none is evicted any more. */
+/** An operator who took the cordon back expects pods there: none is evicted any more. */
 export function failUncordoned({ item, worker }: Victim): RecordStep {
   mark('drain-ends-uncordoned');
   return fail(item, { code: 'node-uncordoned', worker: worker.id, node: worker.doc.node });
@@ -289,7 +289,7 @@ export function changeWorker(
   return record(item, progress, { changes, expects: [expectUnchanged(WORKER, worker)] });
 }
 
-/** Which operation an item is of, and its batch, made when it is first asked for. */
+/** Which operation an item is of, and its batch, made when it is first needed. */
 export function lazyBatch(fleet: FleetReader, items: readonly StoredItem[]): () => WorkerBatch {
   let batch: WorkerBatch | undefined;
   const [first] = items;

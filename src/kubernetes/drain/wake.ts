@@ -1,4 +1,4 @@
-// Which items a change lets go on that have another target: victims wait for the others of their batch, and a removal waits for its instance to be gone.
+// Which items with another target a change lets continue: victims wait for the others of their batch, and a removal waits for its instance to be gone.
 import { idOf, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';
 import {

@@ -69,7 +69,7 @@ torture({
       ...held(fleet),
     ];
   },
-  // It is not cancelled: its host comes back, or it goes on.
+  // It is not cancelled: its host comes back, or it continues.
   wrongWhenCancelled: () => ['it was cancelled'],
 });
 

@@ -23,7 +23,7 @@ function kindOfWork(fleet: FleetReader, { work }: Worker): string | undefined {
   return work === undefined ? undefined : fleet.get(OPERATION, idOf(OPERATION, work.operation))?.doc.kind;
 }
 
-/** Undefined while its drain may begin, or goes on. */
+/** Undefined while its drain may begin, or continues. */
 export function explainWorker(fleet: FleetReader, worker: StoredWorker, nowMs: number): Reason | undefined {
   const { doc } = worker;
   const item = itemOf(fleet, worker);

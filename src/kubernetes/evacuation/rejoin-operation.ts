@@ -1,4 +1,4 @@
-// The operation `worker-rejoin`: a worker whose machine is lost, and whose instance is built anew, joins its cluster again. Its old Node goes at once, with the pods that nobody
+// The operation `worker-rejoin`: a worker whose machine is lost, and whose instance is built anew, joins its cluster again. Its old Node goes at once, with the pods that no kubelet
 // ends any more. When the instance is active, Muster has it join as a new worker does, by an operation of its own; one that Muster has never joined is waited for.
 import { idOf, mark, put, type Change, type FleetReader, type ChangeNote } from '../../fleet/index.ts';
 import {
@@ -37,7 +37,7 @@ import { NEW_TOKENS_DRIVER, readToken } from './new-token-order.ts';
 const WORKER_REJOIN = 'worker-rejoin';
 const BY = `operation:${WORKER_REJOIN}`;
 
-/** A shelved instance comes back when somebody wants it. */
+/** A shelved instance comes back by a request. */
 const DEADLINE_MS = 30 * 24 * 3600 * 1000;
 const LOOK_AGAIN_MS = 5000;
 const SEAL_AGAIN_MS = 60_000;

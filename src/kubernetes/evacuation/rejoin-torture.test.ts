@@ -1,4 +1,4 @@
-// The rejoin of a worker on the torture kit: its old Node goes, and however it goes on, one join is begun with one token.
+// The rejoin of a worker on the torture kit: its old Node is removed, and one join is begun with one token, whatever fails.
 import { idOf, put, type Change, type FleetReader } from '../../fleet/index.ts';
 import { createInstances, INSTANCE } from '../../instances/index.ts';
 import { createCommand, fixtureF } from '../../instances/reference-fixture.ts';

@@ -1,5 +1,5 @@
 // The operation `worker-add`: builds an instance for each new worker and has it join, until its Node is Ready and says that it is this worker's. What a script printed
-// proves nothing. A retry goes on with the workers that are not in service, and builds nothing again that runs.
+// proves nothing. A retry continues with the workers that are not in service, and builds nothing again that runs.
 import { idOf, type AppliedChange, type FleetReader } from '../../fleet/index.ts';
 import type { Builders } from '../../instances/index.ts';
 import {

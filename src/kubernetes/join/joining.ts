@@ -17,7 +17,7 @@ import { JOINS_AT_ONCE, WORKER_ADD } from './decide.ts';
 import { WORKER_JOIN, type StoredJoin } from './model.ts';
 
 /**
- * `build` and `await-instance` bring the instance; `look` ends it for one that has joined; `queue` waits for its turn. What follows is one of the joins that go on
+ * `build` and `await-instance` bring the instance; `look` ends it for one that has joined; `queue` waits for its turn. What follows is one of the joins that run
  * at once.
  */
 export const JOIN_STEPS = [

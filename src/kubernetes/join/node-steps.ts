@@ -12,7 +12,7 @@ const PATIENT_AFTER_MS = 60_000;
 const PATIENT_LOOK_MS = 5000;
 const AWAY_RETRY_MS = 2000;
 
-/** By its name alone: a Node of another machine is told apart by what it says. */
+/** By its name alone: a Node of another machine is distinguished by what it reports. */
 export function lookAtNode({ item, worker }: Joining): PlannedStep {
   const { cluster, node } = worker.doc;
   return act(item, { op: 'inspect', cluster, node });

@@ -1,4 +1,4 @@
-// The HTTP surface of new workers: ask for them, and read what the script on a machine wrote. No decisions here: ids and the token's secret are made before, and the
+// The HTTP surface of new workers: request them, and read what the script on a machine wrote. No decisions here: ids and the token's secret are made before, and the
 // secret is sealed.
 import { Type, type Static } from 'typebox';
 import {
@@ -98,7 +98,7 @@ function toRequest(
     { caller, nowMs, hasCredentials, operation, newId: (prefix) => ids.next(prefix) },
   );
   if ('code' in command) return command;
-  // Refused by the decision: whoever may not see the cluster is not told about keys.
+  // Refused by the decision: the answer to a caller that may not see the cluster says nothing about keys.
   const token = composeToken(ids, (secret) => seal({ kind: WORKER_JOIN.name, id: operation }, secret));
   const { name: _, count: __, minCount: ___, portIds: ____, deadlineMs: _____, ...template } = command;
   const isInRange = count >= 1 && count <= WORKERS_ADDED_MAX;

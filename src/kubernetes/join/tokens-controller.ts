@@ -1,5 +1,5 @@
 // Revokes the bootstrap tokens of operations that do not join anything any more: ended, failed or cancelled, also when the server was not there at that moment. That a
-// token is not to be used is committed before it is revoked: a retry makes it again, and never goes on with one that is on its way out.
+// token is not to be used is committed before it is revoked: a retry makes it again, and never continues with one that is being revoked.
 import { put, type FleetReader } from '../../fleet/index.ts';
 import {
   accept,

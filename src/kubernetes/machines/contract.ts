@@ -72,7 +72,7 @@ export function describeReach(name: string, start: () => Promise<ReachHarness>):
       expect(await reach.leave(call, HOW)).toMatchObject(ENDED_WELL);
     });
 
-    test('what-is-told-to-end-before-it-begins-does-nothing', async () => {
+    test('what-is-aborted-before-it-begins-does-nothing', async () => {
       const { reach, call, isJoined } = await start();
       const aborted = { signal: AbortSignal.abort(new Error('told to end')) };
       await expect(reach.join(call, aborted)).rejects.toThrow('told to end');
@@ -116,7 +116,7 @@ export function describeMachineFaults(name: string, start: () => Promise<FaultyH
       expect(await reach.contact(HOW)).toEqual(answer);
     });
 
-    test('a-script-that-hangs-is-ended-when-it-is-told-to, with what it started', async () => {
+    test('a-script-that-hangs-is-ended-by-an-abort, with what it started', async () => {
       const harness = await start();
       const stop = new AbortController();
       const joined = harness.withScript('hangs').join(harness.call, { signal: stop.signal });

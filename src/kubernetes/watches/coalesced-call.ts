@@ -1,4 +1,4 @@
-// A call that many events ask for: made at once, and no more often than every so many milliseconds. What is asked for meanwhile is one call, afterwards.
+// A call that many events request: made at once, and no more often than every so many milliseconds. What is requested meanwhile is one call, afterwards.
 import type { Clock } from '../../journal/index.ts';
 
 export interface CoalescedCallOptions {

@@ -42,7 +42,7 @@ test('never: an instance that the caller may not see is adopted, and deleted wit
     adoptNodes(world.fleet, { ...command(world, [{ node: 'b', instance }]), canSeeInstance: () => false }),
   );
   expect(foreign).toMatchObject({ kind: 'refuse', refusal: { code: 'unknown-instance' } });
-  // Neither is told from the other.
+  // Neither is distinguished from the other.
   expect(JSON.stringify(foreign).replaceAll('"d"', '').replaceAll('\\"d\\"', '')).toBe(
     JSON.stringify(missing).replaceAll('"nowhere"', '').replaceAll('\\"nowhere\\"', ''),
   );

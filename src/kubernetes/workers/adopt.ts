@@ -1,5 +1,5 @@
-// Decides on the adoption of Nodes that are in a cluster already: from then on they are workers, which Muster drains and removes. The Nodes were read before, by whoever
-// asks; nothing is changed in the cluster.
+// Decides on the adoption of Nodes that are in a cluster already: from then on they are workers, which Muster drains and removes. The Nodes were read before, by the
+// route; nothing is changed in the cluster.
 import { idOf, put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { INSTANCE } from '../../instances/index.ts';

@@ -1,5 +1,5 @@
 // Decides that adopted workers are workers no more: nothing is done in the cluster, and their Nodes and instances stay as they are. What Muster has made there itself is
-// removed instead, and a cordon of Muster's is taken back first: nobody would do either afterwards.
+// removed instead, and a cordon of Muster's is taken back first: neither would be done afterwards.
 import { remove, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { removeReport } from '../drain/drain-report.ts';

@@ -1,4 +1,4 @@
-// The HTTP surface of workers: list and show them and their drains, and ask for drains, removals and returns. No decisions here.
+// The HTTP surface of workers: list and show them and their drains, and request drains, removals and returns. No decisions here.
 import { Type } from 'typebox';
 import {
   answer,

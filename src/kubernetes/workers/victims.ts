@@ -1,4 +1,4 @@
-// Which workers go when only a number is said: those that serve nobody first (their Node is missing or not Ready), then the newest, ties by id. Workers that
+// Which workers go when only a number is said: those that serve no pods first (their Node is missing or not Ready), then the newest, ties by id. Workers that
 // another operation has in hand are left out, and so are Nodes of the control plane, as they were seen last.
 import { idOf, type FleetReader } from '../../fleet/index.ts';
 import { INSTANCE } from '../../instances/index.ts';

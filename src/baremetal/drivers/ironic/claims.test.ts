@@ -1,4 +1,4 @@
-// Claims at an Ironic that answers as little as they need: in either version nothing is taken but the node that was asked for. What the real one does is
+// Claims at an Ironic that answers as little as they need: in either version nothing is taken but the node that was requested. What the real one does is
 // tried by `npm run test:ironic`.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -109,7 +109,7 @@ const anyClaims = fc.array(fc.record({ node: fc.constantFrom(...NODES), instance
 test.each([
   ['allocations', 65, 'endpoint'],
   ['an API without allocations', 46, 'direct'],
-] as const)('never: a claim by %s takes a node that was not asked for', async (_name, minor, mode) => {
+] as const)('never: a claim by %s takes a node that was not requested', async (_name, minor, mode) => {
   await fc.assert(
     fc.asyncProperty(anyClaims, async (claims) => {
       const ironic = new LittleIronic(minor);

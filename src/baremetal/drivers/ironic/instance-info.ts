@@ -19,7 +19,7 @@ export function composeInstanceInfo(args: MachineCall['args']): Readonly<Record<
   };
 }
 
-/** Nothing is asked for with 0. */
+/** 0 requests nothing. */
 function sizeOf(field: string, value: unknown): Readonly<Record<string, number>> {
   return typeof value === 'number' && value > 0 ? { [field]: value } : {};
 }

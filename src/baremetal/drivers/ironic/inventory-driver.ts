@@ -191,7 +191,7 @@ export class IronicInventory implements Inventory {
     }
   }
 
-  /** Ironic checks nothing here but that no other instance is there: what an allocation would ask for is looked at before, and after. */
+  /** Ironic checks nothing here but that no other instance is there: what an allocation would require is compared before, and after. */
   async #writeOnNode(request: ClaimRequest, node: IronicNode, how: InventoryCallOptions): Promise<ClaimOutcome> {
     const denied = denyDirect(node, request) ?? (isClaimable(node) ? undefined : 'is not available');
     if (denied !== undefined) return toLostOutcome(request, denied);
@@ -251,7 +251,7 @@ export class IronicInventory implements Inventory {
   }
 }
 
-/** Why a node is not one that was asked for; the endpoint for allocations would say so. */
+/** Why a node does not match the request; the endpoint for allocations would say so. */
 function denyDirect({ power, traits }: IronicNode, request: ClaimRequest): string | undefined {
   if (power === 'unknown') return 'has no known power state';
   const missing = request.traits.find((trait) => !traits.includes(trait));
@@ -273,7 +273,7 @@ function toLostOutcome({ node, instance }: NodeFence, why: string): ClaimOutcome
   return { kind: 'lost', reason: { code: 'claimed-by-other', node, instance, text: why } };
 }
 
-/** What did not answer is not known to be done or not: the claim is asked for again, and finds what it has. */
+/** A call without an answer may have taken effect: the claim is repeated, and finds what it has. */
 async function settle({ node }: NodeFence, run: () => Promise<ClaimOutcome>): Promise<ClaimOutcome> {
   try {
     return await run();

@@ -2,7 +2,7 @@
 // Ironic refuses is `IronicRefusal`. Nothing here decides what a refusal means.
 import { InventoryUnavailable } from '../inventory.ts';
 
-/** The newest version that this driver asks for: nothing it uses came later. */
+/** The newest version that this driver requests: nothing it uses came later. */
 const VERSION_WANTED: IronicVersion = [1, 65];
 const ALLOCATIONS_SINCE: IronicVersion = [1, 52];
 const VERSION_HEADER = 'x-openstack-ironic-api-version';
@@ -11,7 +11,7 @@ const VERSION_MAX_HEADER = 'x-openstack-ironic-api-maximum-version';
 const VERSION_KEPT_MS = 30_000;
 const UNAUTHENTICATED = 401;
 const ANSWER_TIMEOUT_MS = 20_000;
-/** A thousand nodes with everything that is asked for of them. */
+/** A thousand nodes with every requested field. */
 const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
 
 export type IronicVersion = readonly [major: number, minor: number];
@@ -19,7 +19,7 @@ export type IronicVersion = readonly [major: number, minor: number];
 export interface IronicClientOptions {
   /** Without `/v1`. */
   readonly url: string;
-  /** The headers that authenticate a request, where the inventory asks for any; asked for each request, since they may be replaced. */
+  /** The headers that authenticate a request, where the inventory requires any; read for each request, since they may be replaced. */
   readonly authorize?: (() => Promise<Readonly<Record<string, string>>>) | undefined;
   /** Milliseconds of a clock that cannot be set. */
   readonly steadyMs: () => number;
@@ -87,7 +87,7 @@ export class IronicClient {
     if (response.ok) return text === '' ? undefined : parseAnswer(text);
     // It could not be done now: nothing is known of what it was to do.
     if (response.status >= 500) throw new InventoryUnavailable(`Ironic answered ${response.status}: ${faultIn(text)}`);
-    // Not what was asked for is refused, but who asks: with other credentials it is answered.
+    // The caller is refused, not the request: with other credentials it is answered.
     if (response.status === UNAUTHENTICATED)
       throw new InventoryUnavailable(`Ironic does not accept the credentials of this program: ${faultIn(text)}`);
     throw new IronicRefusal(response.status, faultIn(text));

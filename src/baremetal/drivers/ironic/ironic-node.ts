@@ -7,7 +7,7 @@ export interface IronicNode {
   readonly uuid: string;
   readonly name: string | undefined;
   readonly provisionState: string;
-  /** It is doing something that it was asked for. */
+  /** It carries out a request. */
   readonly isPowerChanging: boolean;
   readonly power: PowerState;
   readonly isInMaintenance: boolean;

@@ -30,7 +30,7 @@ export function fail(status: number, faultstring: string): IronicAnswer {
   return { status, body: { error_message: JSON.stringify({ faultstring }) } };
 }
 
-/** By state, what may be asked for, and the state that the answer finds it in (ironic/common/states.py). */
+/** By state, what may be requested, and the state that the answer finds it in (ironic/common/states.py). */
 const DELETABLE = ['active', 'wait call-back', 'deploy failed', 'error', 'rescue', 'rescue wait', 'rescue failed'];
 const TRANSITIONS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   ...Object.fromEntries([...DELETABLE, 'unrescue failed'].map((state) => [state, { deleted: 'deleting' }])),

@@ -78,7 +78,7 @@ describe('baremetal-31: an Ironic without allocations', () => {
     expect(ironic.nodes.get(N1)).toMatchObject({ instance_uuid: null, extra: {} });
   });
 
-  test('a node without a trait that was asked for is not claimed', async () => {
+  test('a node without a requested trait is not claimed', async () => {
     const { claim, ironic } = await bench(46);
     expect(await claim(N1, ['CUSTOM_FAST'])).toMatchObject({ kind: 'lost' });
     ironic.change(N1, { traits: ['CUSTOM_FAST'] });

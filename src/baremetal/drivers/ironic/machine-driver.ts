@@ -34,7 +34,7 @@ export class IronicMachines implements MachineDriver {
 
   async inspect({ node }: NodeFence, how: InventoryCallOptions): Promise<MachineStatus> {
     const found = await this.#nodes.find(node, how);
-    // Whatever is asked of it fails, and says why.
+    // Every call fails, and says why.
     if (found === undefined) return { state: 'failed', power: 'unknown' };
     const mark = await this.#nodes.markOf(found, how);
     const instance = mark?.instance ?? found.instanceUuid;
@@ -154,7 +154,7 @@ export class IronicMachines implements MachineDriver {
     return { kind: 'applied' };
   }
 
-  /** Attaches the ports where Ironic plugs them, and notes which: without a network service there is nothing to ask. */
+  /** Attaches the ports where Ironic plugs them, and notes which: without a network service there is nothing to call. */
   async #connect(node: IronicNode, { args }: MachineCall, how: InventoryCallOptions): Promise<MachineOutcome> {
     const ports = Array.isArray(args['ports']) ? (args['ports'] as readonly unknown[]) : [];
     if (JSON.stringify(node.extra[PORTS_MARK]) === JSON.stringify(ports)) return { kind: 'already' };

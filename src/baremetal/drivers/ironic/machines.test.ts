@@ -219,7 +219,7 @@ describe('what a node is deployed with', () => {
   test.each([
     { image: 'file:///etc/ironic/ironic.conf' },
     { image: 'debian', imageProperties: { ramdisk: 'file:///etc/shadow' } },
-  ])('never: %j is fetched, whoever asked for it', async (args) => {
+  ])('never: %j is fetched, whoever requests it', async (args) => {
     const { outcome, info, state } = await deploy(args);
     expect(outcome).toMatchObject({ kind: 'failed', reason: { code: 'deploy-failed' } });
     expect([info, state]).toEqual([{}, 'available']);

@@ -6,7 +6,7 @@ import type { IronicNode } from './ironic-node.ts';
 import { cleaningNeedOf, machineStateOf } from './provision-states.ts';
 
 /**
- * Of the node, as seen by one instance. `ended`: nobody claims it, and what was deployed to it last was this instance. `gone`: nobody claims it, and what is on
+ * Of the node, as seen by one instance. `ended`: no client claims it, and what was deployed to it last was this instance. `gone`: no client claims it, and what is on
  * it is not known to be this instance.
  */
 export type ClaimState = 'ours' | 'ended' | 'gone' | 'other';
@@ -34,7 +34,7 @@ export function planCleaning(node: IronicNode, { fence, claim, hasBegun }: Clean
     case 'nothing':
       return { kind: 'clean' };
     case 'wait':
-      // To wait for a cleaning has no effect on anybody.
+      // To wait for a cleaning has no effect on others.
       return isOurs || machineStateOf(node) === 'cleaning'
         ? { kind: 'wait' }
         : { kind: 'not-ours', reason: claimGone(fence) };
@@ -51,7 +51,7 @@ export function planCleaning(node: IronicNode, { fence, claim, hasBegun }: Clean
   }
 }
 
-/** A tear-down that fails ends the claim as well; in any other of these states a claim that is missing was taken away by somebody. */
+/** A tear-down that fails ends the claim as well; in any other of these states a claim that is missing was removed by hand. */
 function planTearDown(node: IronicNode, { fence, claim, hasBegun }: Cleaning): CleaningStep {
   const hasFailed = node.provisionState === 'error';
   if (claim !== 'ours' && !(claim === 'ended' && hasFailed)) return { kind: 'not-ours', reason: claimGone(fence) };

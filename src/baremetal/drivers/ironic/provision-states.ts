@@ -3,8 +3,8 @@
 import type { MachineStatus } from '../inventory.ts';
 
 /**
- * `wait`: Ironic is at work, and goes on by itself. `tear-down`: an instance, or something of one, is there. `manage`, then `provide`: it is to be cleaned
- * once more. `operator`: what becomes of it is up to whoever brought it there.
+ * `wait`: Ironic is at work, and continues by itself. `tear-down`: an instance, or something of one, is there. `manage`, then `provide`: it is to be cleaned
+ * once more. `operator`: its operator decides what becomes of it.
  */
 export type CleaningNeed = 'nothing' | 'wait' | 'tear-down' | 'manage' | 'provide' | 'operator';
 

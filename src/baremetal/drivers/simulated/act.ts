@@ -65,7 +65,7 @@ interface FollowedCall {
   readonly nowMs: number;
 }
 
-/** From the commit that has it written there is data on the node, whoever deploys. Builds of Muster's own have said so before they ask. */
+/** From the commit that has it written there is data on the node, whoever deploys. Builds of Muster's own have recorded that before they call. */
 function followDeploy({ stored, call, status, nowMs }: FollowedCall): Change[] {
   const { state } = stored.doc;
   const change = { by: call.manager, nowMs };

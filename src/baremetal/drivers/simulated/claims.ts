@@ -106,7 +106,7 @@ export function describeMachine(fleet: FleetReader, id: string, node: Node, nowM
     ...(lessee !== undefined && { lessee }),
     ...{ traits, memoryMiB, cpus, localGiB },
     isAvailable: machine.state === 'empty' && machine.instance === undefined,
-    // A machine that was never switched tells what its operator said of it.
+    // A machine that was never switched has the power state that its operator stated.
     power: machine.epoch === 0 ? node.power : machine.power,
     isInMaintenance: false,
     ...(machine.instance !== undefined && { instance: machine.instance, claim: machine.instance }),

@@ -5,7 +5,7 @@ import type { MachineAction, MachineCall, MachineOutcome, MachineStatus } from '
 import { PORTS_MAX, type Machine, type MachineFault } from './model.ts';
 import type { SimulatedInventorySettings } from './settings.ts';
 
-/** One that nobody called yet. */
+/** One that was not called yet. */
 export const NEW_MACHINE: Machine = { epoch: 0, state: 'empty', power: 'off', ports: [] };
 
 /** The machine as it is by now. */

@@ -31,7 +31,7 @@ const MACHINE_SCHEMA = Type.Object(
   CLOSED,
 );
 export type Machine = Static<typeof MACHINE_SCHEMA>;
-/** Its id is the node's. A machine that nobody called yet has no document: it is empty. */
+/** Its id is the node's. A machine that was not called yet has no document: it is empty. */
 export const MACHINE = schemaKind('simulated-machine', MACHINE_SCHEMA);
 
 /** What a fault can be armed for. */
@@ -41,7 +41,7 @@ export type FaultOp = (typeof FAULT_OPS)[number];
 /**
  * `ok`: only the delay. `unavailable`: nothing happens. `hang`: it begins and does not end, or no answer comes. `failed`: it begins and fails; of a
  * claim, that another has the node. `applied-but-lost`: it is carried out and the answer is lost. `partial`: half of a page of the list is left out.
- * `gone`: the inventory does not know the node any more: the list leaves it out, and whoever asks for it is told so.
+ * `gone`: the inventory does not know the node any more: the list leaves it out, and a request for it is answered so.
  */
 export const FAULT_OUTCOMES = ['ok', 'unavailable', 'hang', 'failed', 'applied-but-lost', 'partial', 'gone'] as const;
 export type MachineFaultOutcome = (typeof FAULT_OUTCOMES)[number];

@@ -10,7 +10,7 @@ import type { MachineLink } from './machine-driver.ts';
 import { MACHINE, MACHINE_CALL, MACHINE_FAULT, type MachineCallNote } from './model.ts';
 import { SIMULATED_INVENTORY, type SimulatedInventorySettings } from './settings.ts';
 
-/** Time passes while somebody sleeps. */
+/** Time passes during sleeps. */
 class PassingClock implements Clock {
   now = 1_000_000;
   nowMs(): number {
@@ -45,7 +45,7 @@ function enrolled(name: string, facts: Partial<Node> = {}): Change {
 export class SimulatedMachineWorld {
   readonly clock = new PassingClock();
   readonly nodes = ['n1', 'n2', 'n3', 'n4', 'n5'];
-  /** Everybody may do everything, unless a test says otherwise. */
+  /** Every caller has the right to act, unless a test says otherwise. */
   deny: RightCheck = () => undefined;
   readonly #journal: Journal;
   #ids = 0;

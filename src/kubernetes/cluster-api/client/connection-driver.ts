@@ -17,7 +17,7 @@ import { maskOf, type ClusterAccess } from './access.ts';
 import { statusOf, toClusterError, type ApiStatus } from './errors.ts';
 import type { ClusterHttp } from './http-driver.ts';
 
-/** An API that is well answers in less; one that is not is asked again. */
+/** A healthy API answers in less; a request that takes longer is repeated. */
 const CALL_MAX_MS = 15_000;
 
 type OfficialClient = typeof kubernetes;
@@ -180,7 +180,7 @@ function configOf(client: OfficialClient, access: ClusterAccess): InstanceType<O
       {
         name,
         server: endpoint,
-        // The client refuses plain HTTP unless it is told that nothing is verified.
+        // The client refuses plain HTTP unless verification is off.
         skipTLSVerify: skipTlsVerify === true || endpoint.startsWith('http:'),
         ...(caCertificate !== undefined && { caData: encode(caCertificate) }),
         ...(tlsServerName !== undefined && { tlsServerName }),

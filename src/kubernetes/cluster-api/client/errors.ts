@@ -63,7 +63,7 @@ function causesOf(details: unknown): ApiStatus['causes'] {
   });
 }
 
-/** The API is there and cannot answer now, or somebody in between cannot reach it. */
+/** The API is there and cannot answer now, or a proxy in between cannot reach it. */
 const AWAY: readonly number[] = [429, 502, 503, 504];
 
 /** The error of the port; `mask` takes secrets out of what the peer said. */

@@ -11,7 +11,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 const CONNECTIONS_MAX = 50;
 /** One of Nodes and one of pods, and those that are just ending. */
 const STREAMS_MAX = 8;
-/** Sooner than API servers and what is in front of them end a connection that nobody uses. */
+/** Sooner than API servers and what is in front of them end an idle connection. */
 const IDLE_MS = 20_000;
 
 export interface ClusterAnswer {

@@ -15,7 +15,7 @@ const SECOND_MS = 1000;
 /** Of a second; what a node with many pods brings when all of them end at once is a tenth of it. */
 const EVENTS_PER_SECOND_MAX = 1000;
 const LENGTH_PER_SECOND_MAX = 8 * 1024 * 1024;
-/** As many Nodes are told apart; of others every event is a change. */
+/** So many Nodes are remembered; of others every event is a change. */
 const STATES_MAX = 50_000;
 
 interface ClusterWatch {
@@ -29,7 +29,7 @@ export async function watchObjects(
   { what, onChange, how }: ClusterWatch,
 ): Promise<void> {
   const core = connection.group(connection.client.CoreV1Api);
-  const list = (query: Query, options: ClusterRequestOptions): Promise<ListSeen> =>
+  const list = (query: WatchQuery, options: ClusterRequestOptions): Promise<ListSeen> =>
     what === 'nodes' ? core.listNode(query, options) : core.listPodForAllNamespaces(query, options);
   const first = await connection.call(how, (options) => list({ limit: 1 }, options));
   const resourceVersion = readAnswer(() => readNameIfAny(first.metadata?.resourceVersion));
@@ -38,7 +38,7 @@ export async function watchObjects(
   await connection.stream(how, { send: (options) => list(query, options), receive, maxMs: WATCH_MAX_MS });
 }
 
-interface Query {
+interface WatchQuery {
   readonly limit?: number;
   readonly watch?: boolean;
   readonly resourceVersion?: string;

@@ -1,4 +1,4 @@
-// What a line of a watch means: whose object has changed. Nothing else of it is kept, except that Nodes whose kubelets only said that they are there are told apart from
+// What a line of a watch means: whose object has changed. Nothing else of it is kept, except what distinguishes Nodes whose kubelets only said that they are there from
 // those that have become something else.
 import type { WatchedChange, WatchedKind } from '../cluster-api.ts';
 import { malformedAnswer, readAnswer, readList, readMap, readName, readNameIfAny, readUid } from './answers.ts';
@@ -20,7 +20,7 @@ export type ClusterWatchEvent =
   | { readonly kind: 'change'; readonly change: WatchedChange; readonly state?: string }
   /** Nothing has changed. */
   | { readonly kind: 'bookmark' }
-  /** The API goes on no further: what it began from is too old, mostly. */
+  /** The API does not continue: what it began from is too old, mostly. */
   | { readonly kind: 'end' };
 
 export function readWatchEvent(what: WatchedKind, line: string): ClusterWatchEvent {

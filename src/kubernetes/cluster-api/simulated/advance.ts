@@ -1,4 +1,4 @@
-// What happens in a simulated cluster by itself: pods that were told to end are gone after their grace, workloads make the pods that they lack, and the
+// What happens in a simulated cluster by itself: deleted pods are gone after their grace, workloads make the pods that they lack, and the
 // scheduler places them on nodes that take pods. Called before every answer, with the time: nothing has to run in between.
 import type { ClusterNode } from '../cluster-api.ts';
 import {

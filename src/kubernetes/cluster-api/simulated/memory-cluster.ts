@@ -42,7 +42,7 @@ export class MemoryCluster implements ClusterApi {
   readonly objects: ClusterObjects;
   /** In their order; also those that had no effect. */
   readonly calls: CallNote[] = [];
-  /** Asked before every call. */
+  /** Called before every call. */
   fault: (call: ApiCall, node: string | undefined) => CallFault | undefined = () => undefined;
   readonly #nowMs: () => number;
   readonly #watchers = new Set<NotifyWatcher>();

@@ -63,7 +63,7 @@ export async function readMachineKey(
 ): Promise<HostKey | Unreached> {
   const seen: Seen = { isRefused: false };
   const shown = new AbortController();
-  // Asked when both sides have the same keys: what the machine showed is its own then.
+  // Called when both sides have the same keys: what the machine showed is its own then.
   const authHandler = (): void => shown.abort();
   const opened = connect(
     { ...configOf(address, seen, limits), authHandler },
@@ -129,7 +129,7 @@ function methodsOf(username: string, credentials: SshCredentials): AnyAuthMethod
     return [{ type: 'publickey', username, key, ...(passphrase !== undefined && { passphrase }) }];
   }
   const { password } = credentials;
-  // PAM asks for it; what would be shown while it is typed is something else.
+  // PAM prompts for it; a prompt with echo is for something else.
   const prompt = (...[, , , prompts, finish]: Parameters<KeyboardInteractiveAuthMethod['prompt']>): void =>
     finish(prompts.map(({ echo }) => (echo === true ? '' : password)));
   return [

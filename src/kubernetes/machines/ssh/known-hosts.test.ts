@@ -43,7 +43,7 @@ test.each([
   expect(findHostKeys([line], 'a', 22)).toEqual([]);
 });
 
-test('a-machine-is-asked-first-for-the-keys-that-are-known-of-it, and never for SHA-1', () => {
+test('the-known-keys-of-a-machine-are-negotiated-first, and never SHA-1', () => {
   const [rsa] = findHostKeys([RSA], 'a', 22);
   if (rsa === undefined) throw new Error('no key');
   expect(orderHostKeyAlgorithms([rsa]).slice(0, 3)).toEqual(['rsa-sha2-512', 'rsa-sha2-256', 'ssh-ed25519']);

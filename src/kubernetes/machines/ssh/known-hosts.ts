@@ -81,7 +81,7 @@ function stripPadding(blob: string): string {
 /** Signatures of SHA-1 are not among them. */
 const SIGNATURES: Readonly<Record<string, readonly string[]>> = { 'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'] };
 
-/** What a machine is asked to prove itself by: first the keys that are known of it, so that it does not show another one of its own. */
+/** The order in which host keys are negotiated: first those that are known of the machine, so that it does not show another one of its own. */
 export function orderHostKeyAlgorithms(known: readonly HostKey[]): string[] {
   const types = new Set([...known.map(({ type }) => type), ...KEY_TYPES]);
   return [...types].flatMap((type) => SIGNATURES[type] ?? [type]);

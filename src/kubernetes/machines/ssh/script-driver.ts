@@ -1,5 +1,5 @@
 // Runs one pass of a script over a connection, and takes its output until it ends. What it does not end by itself is ended: the machine stops the script as soon as its input ends
-// or is silent, also when nobody here is left to say so.
+// or is silent, also when this server has ended.
 import type { ClientChannel } from 'ssh2';
 import type { SecretMask } from '../../../access/index.ts';
 import type { Clock } from '../../../journal/index.ts';
@@ -100,7 +100,7 @@ class RunningScript {
     });
   }
 
-  /** Why it is not to go on. */
+  /** Why it is not to continue. */
   #awaitStop(over: AbortSignal): Promise<string> {
     const { clock, signal, limits, tail } = this.#run;
     const { idleMs = IDLE_MAX_MS, outputBytes = OUTPUT_BYTES_MAX } = limits;

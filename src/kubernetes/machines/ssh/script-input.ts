@@ -1,5 +1,5 @@
 // What is sent to a machine to run a script there: a command that is the same for all, and everything else over its standard input, which no list of processes shows.
-// The script ends with the connection: whoever sent it cannot be asked any more whether it may go on.
+// The script ends with the connection: without it, the server that sent it cannot end it any more.
 import type { JoinCall, LeaveCall } from '../reach.ts';
 
 /** `install` makes the machine ready to join; `join` and `leave` may be repeated, too. */
@@ -9,7 +9,7 @@ export type ScriptAction = 'install' | 'join' | 'leave';
 const SILENCE_MAX_S = 60;
 /** So often something is sent to it. */
 export const BEAT_MS = 10_000;
-/** Between being told to end and being killed. */
+/** Between SIGTERM and SIGKILL. */
 const GRACE_S = 5;
 /** Also on a machine that is busy. */
 export const STOP_MAX_MS = 4 * GRACE_S * 1000;
@@ -22,7 +22,7 @@ const WATCH = [
   'kill -USR1 $$; kill -TERM -- -$job',
   `end=$((SECONDS + ${GRACE_S})); while kill -0 -- -$job; do [ $SECONDS -ge $end ] && break; sleep 0.1; done`,
   'kill -KILL -- -$job',
-  // A machine may have nobody who removes what has ended.
+  // A machine may have no program that removes what has ended.
   'end=$((SECONDS + 2)); while kill -0 -- -$job; do [ $SECONDS -ge $end ] && break; sleep 0.1; done',
 ].join('; ');
 
