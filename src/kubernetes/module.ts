@@ -126,7 +126,7 @@ export const kubernetesModule: Module = {
   },
   routes: (runtime) => [
     ...clusterRoutes(lookFirst),
-    editClusterRoute,
+    editClusterRoute(lookFirst),
     ...workerRoutes,
     addRoute({
       builders: new Builders(runtime.composition.all(BUILDERS)),

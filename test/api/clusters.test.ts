@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { idOf, put } from '../../src/fleet/index.ts';
 import { accept } from '../../src/journal/index.ts';
-import { WORKER } from '../../src/kubernetes/index.ts';
+import { CLUSTER, WORKER } from '../../src/kubernetes/index.ts';
 import { MinimalApi } from '../kubernetes/minimal-api.ts';
 import { selfSigned } from '../self-signed.ts';
 import { startApiTestServer, type ApiTestServer } from './api-test-server.ts';
@@ -113,6 +113,56 @@ test('credentials-that-the-cluster-does-not-take are refused, and not repeated t
   expect(`${refused.text}${world.logged()}`).not.toContain(SECRET);
   expect(world.journal.fleet.revision).toBe(before);
   api.close();
+});
+
+async function patch(url: string, payload: object): Promise<{ status: number; text: string; said: Said }> {
+  const { statusCode, body } = await world.call(operator, { method: 'PATCH', url, payload });
+  return { status: statusCode, text: body, said: JSON.parse(body) as Said };
+}
+
+const sealedOf = (cluster: string): string | undefined =>
+  world.journal.fleet.get(CLUSTER, idOf(CLUSTER, cluster))?.doc.credentials;
+
+test('a-kubeconfig-is-changed after a look with it; a wrong one changes nothing', async () => {
+  const [old, now, refusing] = [await startTlsApi(200), await startTlsApi(200), await startTlsApi(401)];
+  const first = kubeconfigOf(old.url, encode(old.cert));
+  expect((await post('/api/v1/clusters', { name: 'turned', kubeconfig: first })).status).toBe(201);
+  const [before, sealed] = [world.journal.fleet.revision, sealedOf('turned')];
+  const wrong = [
+    [{ kubeconfig: kubeconfigOf(now.url, encode(old.cert)) }, 'cluster-not-trusted'],
+    [{ kubeconfig: kubeconfigOf(refusing.url, encode(refusing.cert)) }, 'cluster-credentials-refused'],
+    [{ kubeconfig: 'apiVersion: v1' }, 'kubeconfig-malformed'],
+    [{ kubeconfig: first, context: 'none' }, 'unknown-context'],
+    [{ context: 'main' }, 'kubeconfig-required'],
+  ] as const;
+  for (const [payload, code] of wrong) {
+    const { status, said, text } = await patch('/api/v1/clusters/turned', { ...payload, drainsAtOnce: 4 });
+    expect({ status, code: said.code }).toEqual({ status: 422, code });
+    expect(text).not.toContain(SECRET);
+  }
+  expect(world.journal.fleet.revision).toBe(before);
+
+  const next = kubeconfigOf(now.url, encode(now.cert)).replace(SECRET, `${SECRET}-2`);
+  const changed = await patch('/api/v1/clusters/turned', { kubeconfig: next, drainsAtOnce: 4 });
+  expect(changed).toMatchObject({ status: 200, said: { endpoint: now.url, hasCredentials: true, drainsAtOnce: 4 } });
+  expect(changed.text).not.toContain(SECRET);
+  expect(sealedOf('turned')).not.toBe(sealed);
+
+  // Nothing of the access before is kept beside the new one.
+  const bare = JSON.stringify({ ...(JSON.parse(KUBECONFIG) as object), users: [{ name: 'u', user: {} }] });
+  expect((await patch('/api/v1/clusters/turned', { kubeconfig: bare })).said).toMatchObject({
+    ...{ endpoint: 'http://127.0.0.1:9', hasCredentials: false },
+  });
+  expect(world.journal.fleet.get(CLUSTER, idOf(CLUSTER, 'turned'))?.doc).not.toHaveProperty('caCertificate');
+  for (const one of [old, now, refusing]) one.close();
+});
+
+test('a-simulated-cluster-takes-no-kubeconfig', async () => {
+  expect((await post('/api/v1/clusters', { name: 'toy', kind: 'simulated', simulated: { nodes: 0 } })).status).toBe(
+    201,
+  );
+  const refused = { status: 422, said: { code: 'kubeconfig-unused', field: '/kubeconfig' } };
+  expect(await patch('/api/v1/clusters/toy', { kubeconfig: KUBECONFIG })).toMatchObject(refused);
 });
 
 test('one-that-answers is registered with what it says; one that only lists nodes as well', async () => {

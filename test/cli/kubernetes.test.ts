@@ -84,6 +84,41 @@ test('files that a kubeconfig names are put inside', async () => {
 
 const OF_CONTROL_PLANE = /is of the control plane: such nodes are not drained or removed here/;
 
+test('credentials are changed, and those of other contexts of the file are not sent', async () => {
+  const added = await muster('clusters', 'add', 'renewed', '--kubeconfig', kubeconfig('old.conf'));
+  expect(added).toMatchObject({ code: 0 });
+  const path = fileOf(
+    'new.conf',
+    JSON.stringify({
+      'current-context': 'other',
+      contexts: ['main', 'other'].map((name) => ({ name, context: { cluster: name, user: name } })),
+      clusters: [
+        { name: 'main', cluster: { server: api.url } },
+        { name: 'other', cluster: { server: 'https://other.example', 'certificate-authority': 'none.pem' } },
+      ],
+      users: [
+        { name: 'main', user: { token: 'a-new-token' } },
+        { name: 'other', user: { exec: { command: 'aws' }, token: SECRET } },
+      ],
+    }),
+  );
+  const set = await muster(
+    'clusters',
+    'set',
+    'renewed',
+    '--kubeconfig',
+    path,
+    '--context',
+    'main',
+    '--drains-at-once',
+    '3',
+  );
+  expect(set).toMatchObject({ code: 0 });
+  await waitFor('a look with the new credentials', () => Promise.resolve(api.tokens.has('a-new-token') || undefined));
+  expect((await muster('clusters', 'show', 'renewed')).out).toMatch(/When a host leaves +drain, 3 at once/);
+  expect(`${set.out}${set.err}${server.err()}`).not.toMatch(/a-new-token|planted-secret/);
+});
+
 describe('refused', () => {
   test.each<[string, () => Promise<readonly string[]> | readonly string[], RegExp]>([
     [
@@ -108,6 +143,12 @@ describe('refused', () => {
       () => ['clusters', 'add', 'x', '--kubeconfig', kubeconfig('k'), '--context', 'none'],
       /no context "none": it has "main"/,
     ],
+    [
+      'new credentials with a program',
+      () => ['clusters', 'set', 'edge', '--kubeconfig', kubeconfig('e', { user: { exec: { command: 'aws' } } })],
+      /from a program \(exec or auth-provider\)/,
+    ],
+    ['a context without its file', () => ['clusters', 'set', 'edge', '--context', 'main'], /is one of a kubeconfig/],
     ['a wrong authority', wrongAuthority, /a certificate that the authority in the kubeconfig has not signed/],
     [
       'a name that is taken',

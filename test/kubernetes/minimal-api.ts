@@ -33,6 +33,8 @@ export class MinimalApi {
   readonly changes: string[] = [];
   /** The bodies of evictions that were accepted. */
   readonly evictions: object[] = [];
+  /** What callers have proved themselves by. */
+  readonly tokens = new Set<string>();
   readonly #nodes = new Map<string, MinimalNode>();
   readonly #pods = new Map<string, MinimalPod>();
   readonly #server: Server;
@@ -83,6 +85,7 @@ export class MinimalApi {
     const { method = '', url = '' } = request;
     const { pathname, searchParams } = new URL(url, this.url);
     const body = await text(request);
+    this.tokens.add((request.headers.authorization ?? '').replace(/^Bearer /, ''));
     const found = this.#answer(`${method} ${pathname}`, searchParams, body === '' ? {} : (JSON.parse(body) as object));
     if (method !== 'GET' && found?.status !== undefined && found.status < 300)
       this.changes.push(`${method} ${pathname}`);

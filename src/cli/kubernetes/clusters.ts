@@ -126,7 +126,7 @@ function addCluster(cli: Cli): Command {
     const { kubeconfig: path, simulated, context, site, project, whenHostLeaves, drainsAtOnce } = options;
     // Its parser is loaded by this command alone.
     const { readKubeconfig } = await import('./kubeconfig-file.ts');
-    const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path);
+    const kubeconfig = path === undefined ? undefined : await readKubeconfig(session.terminal, path, context);
     const content = simulated && { kind: 'simulated', simulated: SIMULATED_CONTENTS };
     const place = { context, site, project, whenHostLeaves, drainsAtOnce };
     const body = omitUndefined({ name, ...content, kubeconfig, ...place });

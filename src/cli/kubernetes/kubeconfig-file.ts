@@ -1,6 +1,6 @@
-// Reads a kubeconfig for the control plane: the files that it names are of this machine, so they are put inside here.
+// Reads a kubeconfig for the control plane: the one context that is used, and nothing of the others. The files that it names are of this machine, so they are put inside here.
 import { dirname, resolve } from 'node:path';
-import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { readText } from '../input/input-file.ts';
 import type { Terminal } from '../output/terminal.ts';
 
@@ -11,45 +11,79 @@ const FILES = [
   ['client-key', 'client-key-data'],
 ] as const;
 
-export async function readKubeconfig(terminal: Terminal, path: string): Promise<string> {
-  const content = await readText(terminal, path);
-  if (path === '-') return content;
-  const document = parseDocument(content, { prettyErrors: false });
-  if (document.errors.length > 0) return content;
-  const folder = dirname(resolve(path));
-  for (const map of mapsIn(document.contents)) {
-    for (const [file, data] of FILES) await inlineFile(map, { terminal, file, data, folder });
-    await inlineToken(map, { terminal, folder });
-  }
-  return document.toString();
-}
+type Fields = Readonly<Record<string, unknown>>;
 
-function* mapsIn(node: unknown): Generator<YAMLMap> {
-  if (isMap(node)) yield node;
-  const items = (node as { readonly items?: readonly unknown[] } | null | undefined)?.items ?? [];
-  for (const item of items) yield* mapsIn((item as { readonly value?: unknown }).value ?? item);
-}
-
-interface Folder {
+interface NamedFile {
   readonly terminal: Terminal;
-  readonly folder: string;
+  /** Undefined for standard input: there is no folder that names are relative to. */
+  readonly folder: string | undefined;
 }
 
-interface NamedFile extends Folder {
-  readonly file: string;
-  readonly data: string;
+/** As text. What is no kubeconfig is sent as it is read: the control plane says what is wrong with it. */
+export async function readKubeconfig(terminal: Terminal, path: string, context?: string): Promise<string> {
+  const content = await readText(terminal, path);
+  const config = parseFields(content);
+  if (config === undefined || !['contexts', 'clusters'].every((list) => Array.isArray(config[list]))) return content;
+  const named: NamedFile = { terminal, folder: path === '-' ? undefined : dirname(resolve(path)) };
+  const name = context ?? config['current-context'] ?? listOf(config, 'contexts')[0]?.['name'];
+  const chosen = findNamed(config, 'contexts', name);
+  // Of the others no more than their names: which there are is said when the chosen one is none of them.
+  if (chosen === undefined) return stringify({ contexts: namesOf(config), clusters: [], 'current-context': name });
+  const { cluster, user } = fieldsOf(chosen['context']);
+  return stringify({
+    ...{ apiVersion: 'v1', kind: 'Config', 'current-context': name, contexts: [chosen] },
+    clusters: await inlineAll(findNamed(config, 'clusters', cluster), 'cluster', named),
+    users: await inlineAll(findNamed(config, 'users', user), 'user', named),
+  });
 }
 
-async function inlineFile(map: YAMLMap, { terminal, file, data, folder }: NamedFile): Promise<void> {
-  const name = map.get(file, true);
-  if (!isScalar(name) || typeof name.value !== 'string') return;
-  map.set(data, Buffer.from(await readText(terminal, resolve(folder, name.value))).toString('base64'));
-  map.delete(file);
+function parseFields(content: string): Fields | undefined {
+  try {
+    const parsed: unknown = parse(content, { prettyErrors: false, logLevel: 'silent' });
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Fields) : undefined;
+  } catch (error) {
+    if (error instanceof Error && error.name === 'YAMLParseError') return undefined;
+    throw error;
+  }
 }
 
-async function inlineToken(map: YAMLMap, { terminal, folder }: Folder): Promise<void> {
-  const name = map.get('tokenFile', true);
-  if (!isScalar(name) || typeof name.value !== 'string') return;
-  map.set('token', (await readText(terminal, resolve(folder, name.value))).trim());
-  map.delete('tokenFile');
+function listOf(config: Fields, list: string): Fields[] {
+  const found = config[list];
+  return Array.isArray(found) ? found.map(fieldsOf) : [];
+}
+
+function fieldsOf(value: unknown): Fields {
+  return typeof value === 'object' && value !== null ? (value as Fields) : {};
+}
+
+function findNamed(config: Fields, list: string, name: unknown): Fields | undefined {
+  return listOf(config, list).find((one) => one['name'] === name);
+}
+
+function namesOf(config: Fields): object[] {
+  return listOf(config, 'contexts').map(({ name }) => ({ name, context: { cluster: '' } }));
+}
+
+async function inlineAll(entry: Fields | undefined, part: string, named: NamedFile): Promise<object[]> {
+  if (entry === undefined) return [];
+  const fields = new Map(Object.entries(fieldsOf(entry[part])));
+  if (named.folder !== undefined) await inlineFiles(fields, { ...named, folder: named.folder });
+  return [{ name: entry['name'], [part]: Object.fromEntries(fields) }];
+}
+
+async function inlineFiles(
+  fields: Map<string, unknown>,
+  { terminal, folder }: NamedFile & { readonly folder: string },
+): Promise<void> {
+  const read = (name: string): Promise<string> => readText(terminal, resolve(folder, name));
+  for (const [file, data] of FILES) {
+    const name = fields.get(file);
+    if (typeof name !== 'string') continue;
+    fields.set(data, Buffer.from(await read(name)).toString('base64'));
+    fields.delete(file);
+  }
+  const tokenFile = fields.get('tokenFile');
+  if (typeof tokenFile !== 'string') return;
+  fields.set('token', (await read(tokenFile)).trim());
+  fields.delete('tokenFile');
 }

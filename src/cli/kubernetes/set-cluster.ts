@@ -10,6 +10,8 @@ import type { Terminal } from '../output/terminal.ts';
 import { editOne, type ResourceSpec } from '../resource-commands.ts';
 
 interface SetOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
   readonly reach?: 'none' | 'simulated' | 'ssh';
   readonly sshUser?: string;
   readonly sshPort?: number;
@@ -29,8 +31,13 @@ interface SetOptions {
 
 export function setCluster(cli: Cli, resource: ResourceSpec<Cluster>): Command {
   const command = new Command('set')
-    .description('Change how machines of new workers are reached and joined, and how workers are drained')
+    .description('Change how a cluster and machines of new workers are reached, and how workers are drained')
     .argument('<name>')
+    .option(
+      '--kubeconfig <file>',
+      'how the cluster is reached from now on, such as with new credentials; - for standard input',
+    )
+    .option('--context <name>', 'of the kubeconfig; its current one if not said')
     .addOption(
       new Option('--reach <how>', 'how Muster gets to them; ssh when anything about it is said').choices([
         'none',
@@ -60,6 +67,7 @@ export function setCluster(cli: Cli, resource: ResourceSpec<Cluster>): Command {
     .option('--drains-at-once <n>', 'how many of its workers may be out of service for hosts that leave', wholeNumber);
   addExamples(
     command,
+    ['credentials that are new', 'muster clusters set edge --kubeconfig edge.conf'],
     [
       'machines with a key, which are known',
       'muster clusters set edge --ssh-user root --ssh-key id_ed25519 --known-hosts known_hosts',
@@ -75,15 +83,22 @@ export function setCluster(cli: Cli, resource: ResourceSpec<Cluster>): Command {
 }
 
 async function composeBody(terminal: Terminal, options: SetOptions): Promise<object> {
-  const { reach, workerScript, joinEndpoint, deadline, whenHostLeaves, drainsAtOnce } = options;
+  const { kubeconfig, context, reach, workerScript, joinEndpoint, deadline, whenHostLeaves, drainsAtOnce } = options;
   const ssh = await composeSsh(terminal, options);
   return omitUndefined({
-    ...{ reach, whenHostLeaves, drainsAtOnce },
+    ...{ context, reach, whenHostLeaves, drainsAtOnce },
+    kubeconfig: kubeconfig === undefined ? undefined : await readFile(terminal, kubeconfig, context),
     ssh: Object.keys(ssh).length === 0 ? undefined : ssh,
     workerScript: workerScript === '' ? null : workerScript && (await readText(terminal, workerScript)),
     joinEndpoint: joinEndpoint === '' ? null : joinEndpoint,
     drainPolicy: deadline === undefined ? undefined : { deadlineMs: deadline },
   });
+}
+
+/** Its parser is loaded when there is something to read. */
+async function readFile(terminal: Terminal, path: string, context: string | undefined): Promise<string> {
+  const { readKubeconfig } = await import('./kubeconfig-file.ts');
+  return readKubeconfig(terminal, path, context);
 }
 
 async function composeSsh(terminal: Terminal, options: SetOptions): Promise<object> {

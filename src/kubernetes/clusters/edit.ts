@@ -4,10 +4,17 @@ import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { WORKER_SCRIPT } from '../join/model.ts';
 import { CLUSTER, type Cluster, type DrainPolicy, type SshAccess } from '../model.ts';
 import { unknownCluster } from '../workers/decide.ts';
+import type { ClusterFacts } from '../cluster-api/cluster-api.ts';
+import type { StoredAccess } from './access-request.ts';
+import { describeFacts } from './observe.ts';
 import type { SshEdit } from './reach-request.ts';
 
 /** What is absent stays as it is. */
 export interface ClusterEdit {
+  /** In the place of all that is known of it: nothing of the one before is sent where the new one leads. */
+  readonly access?: StoredAccess;
+  /** What the cluster said of itself when it was looked at by the new access. */
+  readonly facts?: ClusterFacts;
   readonly reach?: Cluster['reach'];
   readonly ssh?: SshEdit;
   readonly workerScript?: { readonly text: string; readonly digest: string } | null;
@@ -26,12 +33,13 @@ export function editCluster(
 ): Decision<unknown> {
   const stored = fleet.get(CLUSTER, idOf(CLUSTER, name));
   if (stored === undefined) return refuse(unknownCluster(name));
+  if (edit.access !== undefined && stored.doc.kind === 'simulated') return refuse(refuseKubeconfig());
   const ssh = mergeSsh(stored.doc, edit);
   if (ssh !== undefined && 'code' in ssh) return refuse(ssh);
   const reach = edit.reach ?? (edit.ssh === undefined ? stored.doc.reach : 'ssh');
   const denied = denyReach(stored.doc, edit, { reach, ssh });
   if (denied !== undefined) return refuse(denied);
-  const doc = composeCluster(stored.doc, edit, { reach, ssh });
+  const doc = composeCluster(replaceAccess(stored.doc, edit), edit, { reach, ssh });
   if (JSON.stringify(doc) === JSON.stringify(stored.doc) && !('workerScript' in edit)) return accept([], null);
   return accept(
     [
@@ -40,6 +48,18 @@ export function editCluster(
     ],
     null,
   );
+}
+
+/** Its state is that of the next look: it is a few seconds away. */
+function replaceAccess(doc: Cluster, { access, facts }: ClusterEdit): Cluster {
+  if (access === undefined) return doc;
+  const { endpoint: _, caCertificate: __, tlsServerName: ___, skipTlsVerify: ____, credentials: _____, ...rest } = doc;
+  return { ...rest, ...access, ...(facts !== undefined && describeFacts(facts)) };
+}
+
+export function refuseKubeconfig(): Refusal {
+  const message = 'A simulated cluster is reached without a kubeconfig. Leave it out.';
+  return { kind: 'invalid', code: 'kubeconfig-unused', message, field: '/kubeconfig' };
 }
 
 interface Reached {

@@ -7,6 +7,17 @@ import { SSH_CREDENTIALS_SCHEMA, SSH_KEY_LENGTH_MAX, type SshCredentials } from 
 import { parseHostKeyLine } from '../machines/ssh/known-hosts.ts';
 import { CLUSTER_SCHEMA, DRAIN_POLICY_SCHEMA, JOIN_ENDPOINT, REACHES, SSH_SCHEMA, type SshAccess } from '../model.ts';
 
+const KUBECONFIG_MAX = 200_000;
+
+export const KUBECONFIG_TEXT = Type.String({
+  maxLength: KUBECONFIG_MAX,
+  description: 'as text, with everything inside; its secrets are kept sealed',
+});
+export const KUBECONFIG_CONTEXT = Type.String({
+  maxLength: 500,
+  description: 'of the kubeconfig; its current one unless said',
+});
+
 const { user, port, sudo, hostKeys, knownHosts } = SSH_SCHEMA.properties;
 const { password } = SSH_CREDENTIALS_SCHEMA.anyOf[1].properties;
 const { whenHostLeaves, drainsAtOnce } = CLUSTER_SCHEMA.properties;
@@ -32,6 +43,8 @@ const SSH = strictObject({
 type SshRequest = Static<typeof SSH>;
 
 export const CLUSTER_EDIT = strictObject({
+  kubeconfig: Type.Optional(KUBECONFIG_TEXT),
+  context: Type.Optional(KUBECONFIG_CONTEXT),
   reach: Type.Optional(Type.Enum(REACHES)),
   ssh: Type.Optional(SSH),
   workerScript: Type.Optional(

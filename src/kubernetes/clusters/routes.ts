@@ -20,7 +20,6 @@ import { isLoopback } from '../../link/index.ts';
 import type { ClusterAccess } from '../cluster-api/client/access.ts';
 import { PROJECT } from '../../network/index.ts';
 import {
-  CLUSTER,
   CLUSTER_KINDS,
   CLUSTER_SCHEMA,
   CLUSTER_STATES,
@@ -31,8 +30,10 @@ import {
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
 import { deleteCluster, registerCluster, type ClusterSpec } from './decide.ts';
+import { refuseKubeconfig } from './edit.ts';
 import { refuseLook, type FirstLook } from './first-look.ts';
-import { parseKubeconfig } from './kubeconfig.ts';
+import { composeAccess } from './access-request.ts';
+import { KUBECONFIG_CONTEXT, KUBECONFIG_TEXT } from './reach-request.ts';
 
 const CLUSTERS: Resource<'cluster', Cluster> = {
   path: '/api/v1/clusters',
@@ -54,8 +55,6 @@ const LISTING: Listing<'cluster', Cluster> = {
 
 const { joinEndpoint, whenHostLeaves, drainsAtOnce } = CLUSTER_SCHEMA.properties;
 const { deadlineMs, evictBare, keepEmptyDir } = DRAIN_POLICY_SCHEMA.properties;
-
-const KUBECONFIG_MAX = 200_000;
 
 /** Of all workloads. Where they run is worked out in one decision, which takes a tenth of a second for so many and grows with their square. */
 const SIMULATED_PODS_MAX = 1000;
@@ -79,15 +78,8 @@ const SIMULATED = strictObject({
 const Spec = strictObject({
   name: DNS_LABEL,
   kind: Type.Optional(Type.Enum(CLUSTER_KINDS, { description: 'api unless said' })),
-  kubeconfig: Type.Optional(
-    Type.String({
-      maxLength: KUBECONFIG_MAX,
-      description: 'as text, with everything inside; its secrets are kept sealed',
-    }),
-  ),
-  context: Type.Optional(
-    Type.String({ maxLength: 500, description: 'of the kubeconfig; its current one unless said' }),
-  ),
+  kubeconfig: Type.Optional(KUBECONFIG_TEXT),
+  context: Type.Optional(KUBECONFIG_CONTEXT),
   simulated: Type.Optional(SIMULATED),
   site: Type.Optional(ID),
   project: Type.Optional(PROJECT),
@@ -103,7 +95,7 @@ const Spec = strictObject({
   drainsAtOnce: Type.Optional(drainsAtOnce),
 });
 
-/** Looks at a cluster that is not registered yet. */
+/** Looks at a cluster by an access that is not registered yet. */
 export type LookFirst = (access: ClusterAccess) => Promise<FirstLook>;
 
 export function clusterRoutes(lookFirst: LookFirst): readonly Route[] {
@@ -180,7 +172,7 @@ interface ComposedSpec {
   readonly access?: ClusterAccess;
 }
 
-function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'seal'>): ComposedSpec | Refusal {
+function composeSpec(body: Static<typeof Spec>, world: Pick<RouteContext, 'seal'>): ComposedSpec | Refusal {
   const { kind = 'api', kubeconfig, context, ...rest } = body;
   if (kind === 'simulated') {
     const pods = (rest.simulated?.workloads ?? []).reduce((sum, { replicas }) => sum + replicas, 0);
@@ -189,14 +181,8 @@ function composeSpec(body: Static<typeof Spec>, { seal }: Pick<RouteContext, 'se
   }
   if (rest.simulated !== undefined) return refuseSimulated();
   if (kubeconfig === undefined) return requireKubeconfig();
-  const parsed = parseKubeconfig(kubeconfig, { context, isLoopback });
-  if ('code' in parsed) return parsed;
-  const { credentials, ...place } = parsed;
-  const access = { ...parsed, name: body.name };
-  const spec = { ...rest, ...place, kind };
-  if (credentials === undefined) return { spec, access };
-  const sealed = seal({ kind: CLUSTER.name, id: body.name }, JSON.stringify(credentials));
-  return 'refusal' in sealed ? sealed.refusal : { spec: { ...spec, credentials: sealed.sealed }, access };
+  const composed = composeAccess({ name: body.name, kubeconfig, context, isLoopback }, world);
+  return 'code' in composed ? composed : { spec: { ...rest, ...composed.stored, kind }, access: composed.access };
 }
 
 function requireKubeconfig(): Refusal {
@@ -215,9 +201,4 @@ function refusePods(pods: number): Refusal {
   const message = `A simulated cluster has ${SIMULATED_PODS_MAX} pods at most, and these workloads have ${pods} replicas. Give them fewer.`;
   const facts = { pods, most: SIMULATED_PODS_MAX };
   return { kind: 'invalid', code: 'too-many-simulated-pods', message, field: '/simulated/workloads', facts };
-}
-
-function refuseKubeconfig(): Refusal {
-  const message = 'A simulated cluster is reached without a kubeconfig. Leave it out.';
-  return { kind: 'invalid', code: 'kubeconfig-unused', message, field: '/kubeconfig' };
 }
