@@ -1,6 +1,7 @@
 // What is done to a store behind the back of its server is noticed at the next start, named, and not gone on with silently.
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -19,8 +20,16 @@ import { batch } from '../../src/journal/contract/world.ts';
 import { KEY_FILE, newKeys, writeKeys } from '../../src/main/key-file.ts';
 import { newFolder, run, start, startServer, type Ended } from '../cli/muster.ts';
 
-/** A data folder of a server that made three sites and was killed. Its log is still in the WAL. */
+let killed: Promise<string> | undefined;
+
+/** A data folder as a server left it that made three sites and was killed: its log is still in the WAL. Each caller gets a copy. */
 async function killedServer(): Promise<string> {
+  const data = emptyFolder();
+  cpSync(await (killed ??= killServer()), data, { recursive: true });
+  return data;
+}
+
+async function killServer(): Promise<string> {
   const data = join(newFolder(), 'data');
   const server = await startServer(data);
   for (const name of ['north', 'south', 'west']) await server.json('sites', 'create', name);
