@@ -2,8 +2,8 @@
 // real time, and fills the time for which those wait.
 import { getPriority, setPriority } from 'node:os';
 
-/** A tenth of the share of others: whoever wakes up beside it runs at once, and on a busy machine it still ends in time. */
-const PRIORITY = 10;
+/** A third of the share of others: whoever wakes up beside it runs soon, and on a busy machine it still ends in time. */
+const PRIORITY = 5;
 
 /** Of a process or a thread, and of all that it starts from now on. */
 export function giveWay(id: number): void {
