@@ -71,7 +71,7 @@ const forgetRoute: Route = write({
     target: { representation: CLUSTER_REPRESENTATION, id: cluster },
     why: `forget workers of cluster ${cluster}`,
     decide: (fleet) => forgetWorkers(fleet, { cluster, nodes }),
-    answer: (workers) => ({ ...answer({ workers }, 200), memo: '' }),
+    answer: ({ result: workers }) => ({ ...answer({ workers }, 200), memo: '' }),
     recompose: () => answer({ workers: nodes.map((node) => wholeName(cluster, node)) }, 200),
   }),
 });
