@@ -1,6 +1,6 @@
 // What it takes to say what should be on one host's switch: its view composed, compiled and held against what is there, in a fleet
 // of a thousand hosts. And how far one change goes: for a host that is not affected nothing is composed.
-import { affectedHosts, composeView } from '../src/agent/server/compose-view.ts';
+import { findAffectedHosts, composeView } from '../src/agent/server/compose-view.ts';
 import { compile, readDataplaneView, diff, EMPTY_COMPILE_RESULT } from '../src/dataplane/index.ts';
 import { portName } from '../src/dataplane/switch/derived-ids.ts';
 import type { SwitchContents } from '../src/dataplane/switch/switch.ts';
@@ -99,7 +99,7 @@ function measureFanOut(fleet: Fleet): Figure[] {
     if (port === undefined) continue;
     const applied = fleet.apply(fleet.revision + 1, [put(PORT, port.id, unbindPort(port.doc, BY))]);
     const began = performance.now();
-    const hosts = new Set(applied.flatMap((change) => [...affectedHosts(fleet, PARTS, change)]));
+    const hosts = new Set(applied.flatMap((change) => [...findAffectedHosts(fleet, PARTS, change)]));
     us.push((performance.now() - began) * 1000);
     otherMs.push(hosts.size);
   }

@@ -106,6 +106,61 @@ const REFUSED_BEGINNINGS: ReadonlySet<string> = new Set([
 /** `viaOf`, `untilDueMs`: selectors and amounts are values, whose names are nouns. */
 const VALUE = /(?:Of|Ms)$/;
 
+/**
+ * With a noun behind it each of these is what the function answers, and not what it does: `keptBody` may read it, make it or write it. A constructor of a
+ * small value has the value's name: see docs/glossary.md.
+ */
+const QUALIFIERS: ReadonlySet<string> = new Set([
+  'affected',
+  'associated',
+  'blocked',
+  'changed',
+  'chosen',
+  'claimed',
+  'concerned',
+  'connected',
+  'damaged',
+  'disconnected',
+  'draining',
+  'ended',
+  'excluded',
+  'exhausted',
+  'expected',
+  'former',
+  'guarded',
+  'incoming',
+  'interrupted',
+  'kept',
+  'leaving',
+  'missing',
+  'moved',
+  'offered',
+  'ordered',
+  'promised',
+  'recirculated',
+  'released',
+  'releasing',
+  'remaining',
+  'reported',
+  'requested',
+  'required',
+  'running',
+  'sent',
+  'stale',
+  'tombstoned',
+  'touched',
+  'tried',
+  'unclaimed',
+  'unmatched',
+  'unplugged',
+  'unsettled',
+  'unsynced',
+  'used',
+  'vacated',
+  'visible',
+]);
+const SMALL_VALUE = /(?:Of|Ms|Hour|Text|Lines?|Sentences?|Reason|Problem|Id|Alarm|Sql)$|By[A-Z]/;
+
 /** Members that JavaScript's own types have under these names: `list.at(0)`, `Thing.of(1)`, `Thing.from(list)`. */
 const IDIOMS: ReadonlySet<string> = new Set(['at', 'from', 'of', 'with']);
 
@@ -118,5 +173,7 @@ export function functionNameProblem(from: Place, name: string, isMember: boolean
 
 function isRefused(name: string): boolean {
   const [first = '', ...others] = name.split(/(?=[A-Z])/);
-  return REFUSED.has(name) || (others.length > 0 && REFUSED_BEGINNINGS.has(first) && !VALUE.test(name));
+  if (REFUSED.has(name)) return true;
+  if (others.length === 0) return false;
+  return (REFUSED_BEGINNINGS.has(first) && !VALUE.test(name)) || (QUALIFIERS.has(first) && !SMALL_VALUE.test(name));
 }

@@ -43,7 +43,7 @@ export function leftoverConnections(world: World, machine: HostMachine): string[
   const view = dataplaneViewOf(world, machine.name);
   if (view === undefined) return [];
   const { zones } = compile(view);
-  const isKept = (id: string): boolean => machine.switch.trackedConnections(zones.get(id) ?? 0).length > 0;
+  const isKept = (id: string): boolean => machine.switch.listTrackedConnections(zones.get(id) ?? 0).length > 0;
   return view.services.flatMap(({ id, type, role }) => (type === 'nat' && role === 'other' && isKept(id) ? [id] : []));
 }
 

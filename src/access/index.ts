@@ -32,7 +32,7 @@ export type { KeptContent, KeptParts } from './kept-answer.ts';
 export type { FormerKeptAnswer, Token, TokenId } from './model.ts';
 export { ADDRESS_UNAVAILABLE, denyForeignNames, NAME_UNAVAILABLE } from './new-names.ts';
 export type { NewNames } from './new-names.ts';
-export { denyOtherProject, requestedProject } from './project.ts';
+export { denyOtherProject, readRequestedProject } from './project.ts';
 export { createRoute, deleteRoute, editRoute, listRoute, readRoutes, showRoute } from './resource.ts';
 export type { Resource } from './resource.ts';
 export { isBound, ANONYMOUS, permits, canSeeProject, canSeeSite } from './role.ts';

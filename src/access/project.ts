@@ -10,7 +10,7 @@ export function denyOtherProject(caller: Caller, project: string | undefined): R
 }
 
 /** The project of what a request makes, when it or its caller says one. */
-export function requestedProject(
+export function readRequestedProject(
   caller: Caller,
   project: string | undefined,
 ): { readonly project?: string; readonly isProjectScoped: boolean } {

@@ -113,9 +113,9 @@ function keepAnswer(answer: Answer, making: Making, { idempotency }: WriteGuard)
 function keptContentOf(answer: Answer, making: Making): KeptContent {
   const { shown, text, body, memo } = answer;
   if (memo !== undefined && canRecompose(answer, making)) return { kind: 'memo', memo, ...revisionOf(shown) };
-  if (shown !== undefined && memo === undefined) return keptReference(shown, making);
+  if (shown !== undefined && memo === undefined) return composeKeptReference(shown, making);
   if (text !== undefined || body === undefined) return { kind: 'lost' };
-  return keptBody({ ...answer, body }, making);
+  return composeKeptBody({ ...answer, body }, making);
 }
 
 /** Whether the route comes to the same answer with the memo alone. */
@@ -143,26 +143,29 @@ function revisionOf(shown: Answer['shown']): { readonly revision?: number } {
   return shown === undefined ? {} : { revision: shown.revision };
 }
 
-function keptReference(shown: NonNullable<Answer['shown']>, { changes, write }: Making): KeptContent {
+function composeKeptReference(shown: NonNullable<Answer['shown']>, { changes, write }: Making): KeptContent {
   const { kind, id, revision } = shown;
   const at = changes.findIndex((one) => one.kind === kind && one.id === id && one.doc !== null);
   if (at !== -1) return { kind: 'change', at };
   return isTarget(shown, write) ? { kind: 'target', revision } : { kind: 'shown', of: kind, id, revision };
 }
 
-function keptBody({ status, body }: Answer & { readonly body: object }, { write, changes }: Making): KeptContent {
+function composeKeptBody(
+  { status, body }: Answer & { readonly body: object },
+  { write, changes }: Making,
+): KeptContent {
   const { operation: started, ...rest } = body as { readonly operation?: unknown };
   // What a request began is in its commit: the answer is put together again from both.
   const isBegun = status === ACCEPTED && started !== undefined && started === write.operation;
   const kept = isBegun ? rest : body;
   const { length } = JSON.stringify(kept);
-  const made = isBegun && length > SHORT_BODY_LENGTH ? keptCreatedList(kept, changes) : undefined;
+  const made = isBegun && length > SHORT_BODY_LENGTH ? composeKeptList(kept, changes) : undefined;
   if (made !== undefined) return made;
   return length > KEPT_BODY_LENGTH_MAX ? { kind: 'lost' } : { kind: 'body', body: kept, isBegun };
 }
 
 /** An answer with nothing but the ids of what the commit made, such as the instances of a request: the commit has them. */
-function keptCreatedList(body: object, changes: readonly Change[]): KeptContent | undefined {
+function composeKeptList(body: object, changes: readonly Change[]): KeptContent | undefined {
   const [[field, ids] = [], ...others] = Object.entries(body) as [string, unknown][];
   if (field === undefined || others.length > 0 || !Array.isArray(ids)) return undefined;
   const kind = changes.find((one) => one.id === ids[0] && one.doc !== null)?.kind;

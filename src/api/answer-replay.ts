@@ -76,7 +76,7 @@ export function createAnswerReplay(sources: Sources): AnswerReplay {
   };
 
   return async ({ kept: stored, revision }, request) => {
-    if ('request' in stored) return formerAnswer(stored);
+    if ('request' in stored) return composeFormerAnswer(stored);
     const { commits } = await journal.store.history({ before: revision + 1, limit: 1 });
     const [newest] = commits;
     const commit = newest?.revision === revision ? newest : undefined;
@@ -85,7 +85,7 @@ export function createAnswerReplay(sources: Sources): AnswerReplay {
     const { content } = kept;
     const again = content.kind === 'memo' ? await recompose(content.memo, kept, { ...request, operation }) : undefined;
     if (again !== undefined) return again;
-    const found = (await find(kept, commit, request)) ?? { text: JSON.stringify(lostAnswer(revision, commit)) };
+    const found = (await find(kept, commit, request)) ?? { text: JSON.stringify(composeLostAnswer(revision, commit)) };
     return answerOf(kept, found, { path: request.path, operation });
   };
 }
@@ -168,7 +168,7 @@ function withOperation(body: object, commit: StoredCommit | undefined): object {
   return { ...(commit?.operation !== undefined && { operation: commit.operation }), ...body };
 }
 
-function lostAnswer(revision: number, commit: StoredCommit | undefined): object {
+function composeLostAnswer(revision: number, commit: StoredCommit | undefined): object {
   const lost = {
     note: `The request was carried out at revision ${revision}. Its first answer was too long to keep; read what it changed instead.`,
     revision,
@@ -181,7 +181,7 @@ function withNote(text: string, secrets: readonly string[]): string {
   return JSON.stringify({ ...(JSON.parse(text) as object), note });
 }
 
-function formerAnswer({ status, body, headers, secrets }: FormerKeptAnswer): Answer {
+function composeFormerAnswer({ status, body, headers, secrets }: FormerKeptAnswer): Answer {
   const text = body ?? JSON.stringify({ note: 'The first answer was too large to keep. Read the resource instead.' });
   return { kind: 'answer', status, text: secrets.length === 0 ? text : withNote(text, secrets), headers };
 }

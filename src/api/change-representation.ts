@@ -74,7 +74,7 @@ export class ChangeRepresentations {
   }
 
   /** The changes of a commit that this audience may see. */
-  visibleChanges(commit: Commit, audience: Audience): Change[] {
+  filterVisibleChanges(commit: Commit, audience: Audience): Change[] {
     return commit.changes.filter((change) => this.#isVisible(change, audience));
   }
 

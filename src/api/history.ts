@@ -200,7 +200,7 @@ async function readVisibleCommit(
   const texts = commit.changes.filter(({ kind }) => representations.isKindVisible(kind, audience));
   const parse = (some: readonly TextChange[]): Change[] => {
     const changes = some.map((text) => parseChange(audience.fleet.registry, text));
-    return representations.visibleChanges({ ...commit, changes }, audience);
+    return representations.filterVisibleChanges({ ...commit, changes }, audience);
   };
   const visible: Change[] = [];
   for (const some of splitIntoSlices(texts))
@@ -231,7 +231,7 @@ async function renderEntry(
     const now = representations.toJson(change, sight);
     const older = before?.changes.find((one) => one.kind === change.kind && one.id === change.id);
     if (older === undefined) return JSON.stringify(now);
-    return JSON.stringify({ ...now, fields: changedFields(representations.toJson(older, sight).doc, now.doc) });
+    return JSON.stringify({ ...now, fields: listChangedFields(representations.toJson(older, sight).doc, now.doc) });
   };
   const texts: string[] = [];
   for (const some of splitIntoSlices(changes))
@@ -246,7 +246,7 @@ interface FieldChange {
 }
 
 /** The top-level fields that differ, by JSON pointer. */
-function changedFields(before: object | null, after: object | null): FieldChange[] {
+function listChangedFields(before: object | null, after: object | null): FieldChange[] {
   const [from, to] = [(before ?? {}) as Record<string, unknown>, (after ?? {}) as Record<string, unknown>];
   return [...new Set([...Object.keys(from), ...Object.keys(to)])]
     .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))

@@ -153,7 +153,7 @@ export async function forEachName(
 /** What every representation says about its last change. */
 type ChangeInfo = Pick<Site, 'revision' | 'changedBy' | 'changedAtMs'>;
 
-export function changedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): LabelledFacts {
+export function listChangedFacts({ changedBy, changedAtMs, revision }: ChangeInfo, nowMs: number): LabelledFacts {
   return [
     ['Changed', `${relativeTime(changedAtMs, nowMs)} by ${changedBy}`],
     ['Revision', String(revision)],

@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from './command.ts';
 import { relativeTime } from './output/duration.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   listCommand,
@@ -47,7 +47,7 @@ function columns(nowMs: number): readonly TableColumn<Site>[] {
 }
 
 function facts(site: Site, nowMs: number): LabelledFacts {
-  return [['Name', site.name], ['Description', site.description], ...changedFacts(site, nowMs)];
+  return [['Name', site.name], ['Description', site.description], ...listChangedFacts(site, nowMs)];
 }
 
 function createSite(cli: Cli): Command {

@@ -4,7 +4,7 @@ import { Fleet, idOf, put, Registry, SETTING, type Change } from '../fleet/index
 import { TRANSPORT_ZONE } from '../network/index.ts';
 import { network, segment } from '../network/network-fixture.ts';
 import { operationsModel } from '../operations/index.ts';
-import { affectedServices } from './affected-services.ts';
+import { findAffectedServices } from './affected-services.ts';
 import { fitHost, fleetOf, MODELS, plainSubnet, portOn, routed } from './election-fixture.ts';
 
 const BOUND = portOn('a', 's1');
@@ -14,7 +14,7 @@ function affected(change: Change): string[] | 'all' {
   const fleet = new Fleet(new Registry([operationsModel, ...MODELS]));
   fleet.apply(1, fleetOf(fitHost('a'), fitHost('b'), routed('r1', ['s1', 's2']), plainSubnet('s3'), BOUND));
   const [applied] = fleet.apply(2, [change]);
-  const ids = affectedServices(fleet, applied!);
+  const ids = findAffectedServices(fleet, applied!);
   return ids === 'all' ? ids : [...new Set<string>(ids)].sort();
 }
 

@@ -24,7 +24,7 @@ export type Affected = 'all' | readonly ServiceId[];
 
 const NONE: readonly ServiceId[] = [];
 
-export function affectedServices(fleet: FleetReader, change: AppliedChange): Affected {
+export function findAffectedServices(fleet: FleetReader, change: AppliedChange): Affected {
   const { kind, before, after } = change;
   const id = (after ?? before)?.id;
   if (id === undefined) return NONE;

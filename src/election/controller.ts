@@ -11,7 +11,7 @@ import {
   type Log,
 } from '../journal/index.ts';
 import { OPERATION } from '../operations/index.ts';
-import { affectedServices, servicesInvolvingHost } from './affected-services.ts';
+import { findAffectedServices, servicesInvolvingHost } from './affected-services.ts';
 import { reconcileServices, type ReconcileSummary } from './decide.ts';
 import { memoizePerHost, type MaybePartitioned, type FailureDetector } from './health.ts';
 import type { ServiceId } from './model.ts';
@@ -72,7 +72,7 @@ export class ElectionController {
   wake(applied: readonly AppliedChange[]): void {
     const { fleet } = this.#options.journal;
     for (const change of applied) {
-      const affected = affectedServices(fleet, change);
+      const affected = findAffectedServices(fleet, change);
       if (affected === 'all') this.#scanAtMs = 0;
       else for (const id of affected) this.#woken.add(id);
       if (affected.length > 0) this.#loop.wake();

@@ -67,7 +67,7 @@ test('the-inventory-has-what-is-done-there-and-what-is-on-its-way-there-and-off'
   expect(ids('a')).toHaveLength(4);
   expect(ids('x')).toEqual(['subnet-route:s1']);
   expect(evacuator.countLeaving(world.fleet, 'a')).toBe(4);
-  expect([...(evacuator.remainingTenants?.(world.fleet, 'a') ?? [])]).toEqual([]);
+  expect([...(evacuator.listRemainingTenants?.(world.fleet, 'a') ?? [])]).toEqual([]);
 });
 
 test('a-plan-is-what-elections-then-do', async () => {

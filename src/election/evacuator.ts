@@ -54,7 +54,7 @@ export const designationEvacuator: Evacuator = {
   inventory: (fleet, host) => [...fleet.find(SERVICES_TOUCHING_HOST, host)].map(tenantOf),
   dependsOn: [SERVICES_TOUCHING_HOST],
 
-  remainingTenants: (fleet, host) =>
+  listRemainingTenants: (fleet, host) =>
     [...fleet.find(SERVICES_TOUCHING_HOST, host)].filter((service) => !isHandoverActive(fleet, service)).map(tenantOf),
 
   countLeaving: (fleet, host) => {

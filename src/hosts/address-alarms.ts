@@ -15,7 +15,7 @@ const NAMED_MAX = 3;
 /** The alarm changes to commit. Costs O(hosts with shared addresses + open alarms of this code). */
 export function planAddressAlarms(fleet: FleetReader, nowMs: number): Change[] {
   const wanted = new Set<string>();
-  const raised = fleet.projection(TUNNEL_ADDRESSES).sharedAddresses().flatMap((address) =>
+  const raised = fleet.projection(TUNNEL_ADDRESSES).listSharedAddresses().flatMap((address) =>
     conflictsAt(fleet, address).flatMap(({ host, others, count }) => {
       const id = alarmId(SHARED, host.id);
       wanted.add(id);

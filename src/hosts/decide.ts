@@ -117,7 +117,7 @@ function putNew(fleet: FleetReader, spec: HostSpec, by: string, nowMs: number): 
     serviceVersion: 0,
     changedBy: by,
     changedAtMs: nowMs,
-    ...(before !== undefined && keptFields(before)),
+    ...(before !== undefined && keepFields(before)),
     ...leftZonesOf(fleet, spec),
   };
   return put(HOST, idOf(HOST, spec.name), host);
@@ -132,7 +132,7 @@ function leftZonesOf(fleet: FleetReader, spec: HostSpec): Pick<Host, 'leftZones'
 }
 
 /** For a host that joins again. Its agent may have joined already and need not do so again, unless the host was removed. */
-function keptFields(before: Host): Partial<Host> {
+function keepFields(before: Host): Partial<Host> {
   const { state, readmitted, credential, serviceVersion, switch: identity } = before;
   return {
     ...((state === 'removed' || readmitted === true) && {

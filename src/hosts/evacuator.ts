@@ -132,7 +132,7 @@ export interface Evacuator {
   /** Starts the planned moves, in steps as well; tenants that wait or end are left out. */
   readonly begin: (fleet: FleetReader, planned: readonly PlannedEvacuation[], how: BeginEvacuation) => BeginSteps;
   /** The part of the inventory that is not moving yet: a drain reads it at every change of its host, and must not read the whole inventory each time. */
-  readonly remainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
+  readonly listRemainingTenants?: (fleet: FleetReader, host: string) => Iterable<Tenant>;
   /** Applies limits on disruption to a plan: what exceeds one waits. Only the tenants' module knows which may not be disturbed together. */
   readonly limitDisruption?: (
     fleet: FleetReader,

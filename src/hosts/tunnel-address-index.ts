@@ -46,7 +46,7 @@ class TunnelAddresses implements ProjectionState {
   }
 
   /** Addresses that more than one host has, or had when it was removed. */
-  sharedAddresses(): readonly string[] {
+  listSharedAddresses(): readonly string[] {
     return [...this.#shared];
   }
 }

@@ -86,7 +86,7 @@ export function canRetry(instance: Instance): boolean {
 const NONE: readonly PoolKey[] = [];
 
 /** The pools that the tries so far exclude from this build. */
-export function excludedPools(attempts: readonly Attempt[]): readonly PoolKey[] {
+export function listExcludedPools(attempts: readonly Attempt[]): readonly PoolKey[] {
   if (attempts.length === 0) return NONE;
   return attempts.flatMap(({ fault, excludedPool }) =>
     fault === undefined || excludedPool === undefined ? [] : [excludedPool as PoolKey],

@@ -6,11 +6,11 @@ export { createInstances, previewInstances, refuseInstances } from './build/crea
 export { NEW_INSTANCES, toCreateCommand } from './build/create-command.ts';
 export type { CreateInstances } from './build/create.ts';
 export { releaseHoldings } from './build/failure.ts';
-export { decideInParts, requestedInstanceAt } from './build/parts.ts';
+export { decideInParts, readRequestedInstance } from './build/parts.ts';
 export { composeInstance, composePorts } from './build/request.ts';
 export type { RequestedInstance, StageChanges, ValidatedRequest } from './build/request.ts';
 export { degradedPorts, openReplugItem } from './degraded/degraded.ts';
-export { endedChanges, readReportedInstances, recordEnded } from './degraded/ended.ts';
+export { composeEndedChanges, readReportedInstances, recordEnded } from './degraded/ended.ts';
 export { deleteInstances } from './delete/request.ts';
 export { copyOf, NO_DEADLINE_MS, roleOfCopy } from './delete/clean.ts';
 export { INSTANCE_HOLDS } from './evacuation/hold.ts';

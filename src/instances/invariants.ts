@@ -16,7 +16,7 @@ const stateTransitionIsLegal: Invariant = {
 };
 
 /** The instances that a commit touched, by their documents or by their claims. */
-function touchedInstances(changed: readonly AppliedChange[]): Set<string> {
+function listTouchedInstances(changed: readonly AppliedChange[]): Set<string> {
   return new Set(
     changed.flatMap(({ kind, before, after }) =>
       [before, after].flatMap((one): string[] => {
@@ -31,7 +31,7 @@ function touchedInstances(changed: readonly AppliedChange[]): Set<string> {
 const hostMatchesClaims: Invariant = {
   name: 'never: an instance is at a host without its claim there, or has a claim where it is not',
   check: (changed, fleet) =>
-    [...touchedInstances(changed)].flatMap((id) => {
+    [...listTouchedInstances(changed)].flatMap((id) => {
       const instance = fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc;
       const home = fleet.get(CLAIM, claimId(id, 'home'))?.doc;
       const move = fleet.get(CLAIM, claimId(id, 'move'))?.doc;

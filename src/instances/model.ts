@@ -296,7 +296,7 @@ export function isAwaitingRebuildHost({ state, host, attempts }: Instance): bool
  * The hosts that an instance has left by a move which has not succeeded, whoever requested it: the last move, and those before it since the instance
  * was last connected.
  */
-export function vacatedHosts({ state, host, move }: Instance): string[] {
+export function listVacatedHosts({ state, host, move }: Instance): string[] {
   if (move === undefined || (state !== 'active' && state !== 'moving')) return [];
   const { operation, from, origin = from, movedOff = [] } = move;
   const left = new Set([...movedOff, hostOfDrain(operation) ?? origin, origin, from].filter((one) => one !== host));
@@ -307,7 +307,7 @@ export function vacatedHosts({ state, host, move }: Instance): string[] {
 export const INSTANCES_BY_VACATED_HOST: Index<'instance', Instance> = {
   name: 'instances-by-vacated-host',
   kind: INSTANCE,
-  keysOf: vacatedHosts,
+  keysOf: listVacatedHosts,
 };
 
 /** By their group: instances that are moving from one host to another. */

@@ -46,7 +46,7 @@ export const instancesPart: SmallViewPart = {
       .map((instance) => ({ instance, shown: composeViewInstance(fleet, instance, host, 'home') }))
       .filter(({ instance, shown }) => isDue(instance.doc, shown, at))
       .map(({ shown }) => shown);
-    const coming = incomingInstances(fleet, host).map((instance) =>
+    const coming = findIncomingInstances(fleet, host).map((instance) =>
       composeViewInstance(fleet, instance, host, 'incoming'),
     );
     return coming.length === 0 ? here : [...here, ...coming].sort((one, other) => (one.id < other.id ? -1 : 1));
@@ -74,7 +74,7 @@ function isDue(instance: Instance, { ports }: ViewInstance, host: Host): boolean
   return !beingBuilt || bindModeOn(host, instance) !== 'ready' || ports.length === instance.nics.length;
 }
 
-function incomingInstances(fleet: FleetReader, host: string): Stored<'instance', Instance>[] {
+function findIncomingInstances(fleet: FleetReader, host: string): Stored<'instance', Instance>[] {
   return [...fleet.find(CLAIMS_BY_HOST, host)].flatMap(({ doc }) => {
     if (doc.role !== 'move') return [];
     const instance = fleet.get(INSTANCE, doc.instance as InstanceId);

@@ -68,7 +68,7 @@ export interface GuardedChange {
  * The changes of a group with their preconditions beside them, for a store that checks while it writes. Undefined when a
  * precondition stands alone, or does not hold within the group: then the store has to check first.
  */
-export function guardedChanges(
+export function listGuardedChanges(
   batches: readonly CommitBatch[],
   head: number,
   chained: readonly ChainedCommit[],
@@ -79,7 +79,7 @@ export function guardedChanges(
     for (const [nth, { kind, id, body }] of changes.entries()) {
       const precondition = preconditions[nth] as Precondition;
       if (precondition.resource[0] !== kind || precondition.resource[1] !== id) return undefined;
-      const wanted = expectedRevision(precondition);
+      const wanted = expectedRevisionOf(precondition);
       let ofKind = last.get(kind);
       if (ofKind === undefined) last.set(kind, (ofKind = new Map<string, GuardedChange>()));
       const earlier = ofKind.get(id);
@@ -111,7 +111,7 @@ export function resourceConflictOf(
   for (const [batch, { preconditions, changes }] of batches.entries()) {
     for (const precondition of preconditions) {
       const { resource } = precondition;
-      const expected = expectedRevision(precondition);
+      const expected = expectedRevisionOf(precondition);
       const actual = inGroup.get(keyOf(...resource)) ?? storedRevision(resource);
       if (actual !== expected) return { kind: 'resource', batch, resource, expected, actual };
     }
@@ -122,7 +122,7 @@ export function resourceConflictOf(
   return undefined;
 }
 
-function expectedRevision(precondition: Precondition): number | 'absent' {
+function expectedRevisionOf(precondition: Precondition): number | 'absent' {
   return precondition.kind === 'at' ? precondition.revision : 'absent';
 }
 
@@ -144,7 +144,7 @@ export function groupPreconditions(batches: readonly CommitBatch[]): readonly Gr
       return {
         batch,
         resource,
-        expected: expectedRevision(precondition),
+        expected: expectedRevisionOf(precondition),
         revisionInGroup: inGroup.get(keyOf(...resource)),
       };
     });

@@ -240,7 +240,7 @@ function resourceConflict(state: DiskState, batches: readonly CommitBatch[], hea
       const [kind, id] = precondition.resource;
       const key = keyOf(kind, id);
       const actual = inGroup.get(key) ?? state.resources.get(key)?.revision ?? 'absent';
-      const expected = expectedRevision(precondition);
+      const expected = expectedRevisionOf(precondition);
       if (actual !== expected) {
         return { kind: 'resource', batch: at, resource: precondition.resource, expected, actual };
       }
@@ -251,7 +251,7 @@ function resourceConflict(state: DiskState, batches: readonly CommitBatch[], hea
   return undefined;
 }
 
-function expectedRevision(precondition: Precondition): number | 'absent' {
+function expectedRevisionOf(precondition: Precondition): number | 'absent' {
   return precondition.kind === 'at' ? precondition.revision : 'absent';
 }
 

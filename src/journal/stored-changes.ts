@@ -35,7 +35,7 @@ export function decodeChanges(text: string, { kind: wantedKind, id: wantedId }: 
 }
 
 /** Which resources a commit touched, without cutting out the bodies. */
-export function touchedResources(text: string): readonly (readonly [kind: string, id: string])[] {
+export function listTouchedResources(text: string): readonly (readonly [kind: string, id: string])[] {
   return entriesIn(text, text.indexOf(BETWEEN)).map(([kind, id]) => [kind, id]);
 }
 

@@ -27,7 +27,7 @@ const RESEALED = Type.Object({
 
 export function sealingKeyRoutes(secrets: Secrets, kinds: readonly Kind[]): Route[] {
   const canReseal = (fleet: FleetReader): boolean =>
-    secrets.keyIds().length > 0 && missingKeys(countByKey(fleet, kinds), secrets).length === 0;
+    secrets.keyIds().length > 0 && listMissingKeys(countByKey(fleet, kinds), secrets).length === 0;
   return [
     read({
       method: 'GET',
@@ -54,7 +54,7 @@ export function sealingKeyRoutes(secrets: Secrets, kinds: readonly Kind[]): Rout
           why: 'seal secrets by the current key',
           // Refused inside the commit: a caller whose token has ended meanwhile learns nothing of the keys.
           decide: (fleet) => {
-            if (!canReseal(fleet)) return refuse(refuseToSeal(missingKeys(countByKey(fleet, kinds), secrets)));
+            if (!canReseal(fleet)) return refuse(refuseToSeal(listMissingKeys(countByKey(fleet, kinds), secrets)));
             const still = unchangedSince(fleet, resealed);
             const others = [...countByKey(fleet, kinds)].filter(([id]) => id !== current);
             const before = others.reduce((sum, [, count]) => sum + count, 0);
@@ -74,11 +74,11 @@ function listKeys(counts: ReadonlyMap<string, number>, secrets: Secrets): object
     ...secrets
       .keyIds()
       .map((id, nth) => ({ id, use: nth === 0 ? 'current' : 'earlier', secrets: counts.get(id) ?? 0 })),
-    ...missingKeys(counts, secrets).map((id) => ({ id, use: 'missing', secrets: counts.get(id) ?? 0 })),
+    ...listMissingKeys(counts, secrets).map((id) => ({ id, use: 'missing', secrets: counts.get(id) ?? 0 })),
   ];
 }
 
-function missingKeys(counts: ReadonlyMap<string, number>, secrets: Secrets): string[] {
+function listMissingKeys(counts: ReadonlyMap<string, number>, secrets: Secrets): string[] {
   const own = secrets.keyIds();
   return [...counts.keys()].filter((id) => !own.includes(id)).sort();
 }

@@ -41,7 +41,7 @@ function writeFile(...lines: readonly string[]): void {
 function openKeys(options: Partial<SecretKeysOptions> = {}): SecretKeys {
   const note = (facts: object, text: string): void => void logged.push(`${text} ${JSON.stringify(facts)}`);
   const log = { info: note, warn: note, error: note };
-  return new SecretKeys({ path, makesKey: true, usedKeys: () => [], mask: new SecretMask(), log, ...options });
+  return new SecretKeys({ path, makesKey: true, listUsedKeys: () => [], mask: new SecretMask(), log, ...options });
 }
 
 function sealedBy(keys: SecretKeys, text = TEXT): string {
@@ -64,7 +64,7 @@ describe('the first secret', () => {
     const sealed = sealedBy(keys);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     expect(sealed).not.toContain(TEXT);
-    expect(opened(openKeys({ usedKeys: () => [keyOf(sealed)] }), sealed)).toBe(TEXT);
+    expect(opened(openKeys({ listUsedKeys: () => [keyOf(sealed)] }), sealed)).toBe(TEXT);
     expect(logged).toEqual([expect.stringContaining('keep a copy elsewhere') as string]);
     expect(logged.join()).not.toContain(readFileSync(path, 'utf8').split('\n')[1]);
   });
@@ -127,7 +127,7 @@ describe('a change of key', () => {
     writeFile(before);
     const old = sealedBy(openKeys());
     writeFile('# the new one first', after, '', before);
-    const keys = openKeys({ usedKeys: () => [keyOf(old)] });
+    const keys = openKeys({ listUsedKeys: () => [keyOf(old)] });
     expect(opened(keys, old)).toBe(TEXT);
     expect(keyOf(sealedBy(keys))).not.toBe(keyOf(old));
     expect(keys.keyIds()).toEqual([keyOf(sealedBy(keys)), keyOf(old)]);
@@ -137,7 +137,7 @@ describe('a change of key', () => {
     const [before, after] = [newKey(), newKey()];
     writeFile(before);
     const used: string[] = [];
-    const keys = openKeys({ usedKeys: () => used });
+    const keys = openKeys({ listUsedKeys: () => used });
     used.push(keyOf(sealedBy(keys)));
     writeFile(after, before);
     keys.reload();
@@ -157,7 +157,7 @@ describe('a server', () => {
     writeFile(newKey());
     const used = keyOf(sealedBy(openKeys()));
     writeFile(newKey());
-    expect(() => openKeys({ usedKeys: () => [used] })).toThrow(
+    expect(() => openKeys({ listUsedKeys: () => [used] })).toThrow(
       `The secrets of this fleet were sealed by key ${used}, and ${path} has `,
     );
   });
@@ -165,7 +165,7 @@ describe('a server', () => {
   test('without-any-runs, makes none, and refuses what needs it', () => {
     const sealed = sealedBy(openKeys());
     rmSync(path);
-    const keys = openKeys({ usedKeys: () => [keyOf(sealed)] });
+    const keys = openKeys({ listUsedKeys: () => [keyOf(sealed)] });
     expect(keys.unseal(OWNER, sealed)).toEqual({
       kind: 'failed',
       reason: { code: 'secret-key-missing', key: keyOf(sealed) },
@@ -179,7 +179,7 @@ describe('a server', () => {
 
   test('with-a-key-of-its-own-seals-nothing-beside-what-another-server-sealed', () => {
     const used: string[] = [];
-    const keys = openKeys({ usedKeys: () => used });
+    const keys = openKeys({ listUsedKeys: () => used });
     sealedBy(keys);
     used.push('0123456789abcdef');
     expect(keys.seal(OWNER, TEXT)).toMatchObject({ refusal: { code: 'secret-key-missing' } });

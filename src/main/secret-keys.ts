@@ -119,7 +119,7 @@ export interface SecretKeysOptions {
   /** Whether a key is made when the first secret is to be sealed: where no other server has to have the same one. */
   readonly makesKey: boolean;
   /** The keys that sealed what is in the fleet. */
-  readonly usedKeys: () => Iterable<string>;
+  readonly listUsedKeys: () => Iterable<string>;
   readonly mask: SecretMask;
   readonly log: Log;
 }
@@ -132,7 +132,7 @@ export class SecretKeys implements Secrets {
   constructor(options: SecretKeysOptions) {
     this.#options = options;
     const found = options.path === undefined ? undefined : readSecretKeys(options.path);
-    const missing = this.#missingIn(found ?? []);
+    const missing = this.#listMissingKeys(found ?? []);
     if (found !== undefined && missing.length > 0) throw wrongKeys(options.path ?? '', found, missing);
     this.#keys = found ?? [];
     if (missing.length > 0)
@@ -151,7 +151,7 @@ export class SecretKeys implements Secrets {
     try {
       const found = readSecretKeys(path);
       if (found === undefined) return;
-      const missing = this.#missingIn(found);
+      const missing = this.#listMissingKeys(found);
       if (missing.length > 0) throw wrongKeys(path, found, missing);
       this.#keys = found;
       log.info({ keys: this.keyIds() }, 'the keys of secrets were reloaded');
@@ -163,7 +163,7 @@ export class SecretKeys implements Secrets {
 
   readonly seal: Secrets['seal'] = (owner, text) => {
     if (Buffer.byteLength(text) > TEXT_BYTES_MAX) return { refusal: tooLong() };
-    const missing = this.#missingIn(this.#keys);
+    const missing = this.#listMissingKeys(this.#keys);
     if (missing.length > 0) return { refusal: refuseToSeal(missing) };
     const [key] = this.#keys.length > 0 ? this.#keys : this.#makeKey();
     if (key === undefined) return { refusal: refuseToSeal([]) };
@@ -184,9 +184,9 @@ export class SecretKeys implements Secrets {
     return { kind: 'secret', secret: new Secret(text) };
   };
 
-  #missingIn(keys: readonly SecretKey[]): string[] {
+  #listMissingKeys(keys: readonly SecretKey[]): string[] {
     const known = new Set(keys.map(({ id }) => id));
-    return [...this.#options.usedKeys()].filter((id) => !known.has(id)).sort();
+    return [...this.#options.listUsedKeys()].filter((id) => !known.has(id)).sort();
   }
 
   #makeKey(): readonly SecretKey[] {
@@ -213,8 +213,8 @@ export function openSecretKeys(
   const isAlone = store === 'sqlite';
   const path = secretKey ?? (isAlone ? join(dataFolder, SECRET_KEY_FILE) : undefined);
   const kinds = sealedKinds(journal.fleet.registry.kinds.values());
-  const usedKeys = (): Iterable<string> => countByKey(journal.fleet, kinds).keys();
-  return new SecretKeys({ path, makesKey: isAlone, usedKeys, mask, log });
+  const listUsedKeys = (): Iterable<string> => countByKey(journal.fleet, kinds).keys();
+  return new SecretKeys({ path, makesKey: isAlone, listUsedKeys, mask, log });
 }
 
 interface OpenSecretKeys {

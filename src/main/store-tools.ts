@@ -160,7 +160,7 @@ async function dumpStore(request: StoreToolOptions, sink: DumpSink): Promise<und
 
 async function withReader<T>({ data, store }: StoreToolOptions, work: (reader: StoreReader) => Promise<T>): Promise<T> {
   const path = join(data, DATABASE_FILE);
-  return namingStore(isShared(store) ? sharedName(store) : path, async () => {
+  return namingStore(isShared(store) ? nameSharedStore(store) : path, async () => {
     const reader = isShared(store) ? await openPostgresReader(store) : openSqliteReader(databaseIn(data));
     try {
       return await work(reader);
@@ -182,7 +182,7 @@ async function namingStore<T>(name: string, work: () => Promise<T>): Promise<T> 
 }
 
 /** Without a password. */
-function sharedName(store: string): string {
+function nameSharedStore(store: string): string {
   demandPostgresUrl(store);
   const parsed = parsePostgresUrl(store, process.env);
   if (parsed.kind === 'refused') throw new StartFailure(`The URL of the store cannot be used: ${parsed.detail}.`);
@@ -210,7 +210,7 @@ async function withTarget<T>(
 ): Promise<T> {
   const journalId = randomUUID();
   if (isShared(store)) {
-    const name = sharedName(store);
+    const name = nameSharedStore(store);
     return namingStore(name, async () =>
       workOn(await openPostgresRestore({ connectionString: store, name, journalId }), work),
     );

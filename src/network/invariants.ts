@@ -12,12 +12,12 @@ import { stockOf } from './addresses/stock.ts';
 import { findNetwork, poolOf, segmentOfPool, topologyOf, type StoredPort } from './networks/topology.ts';
 
 /** The ports that a commit created or changed, as they are now. */
-function changedPorts(changed: readonly AppliedChange[]): StoredPort[] {
+function listChangedPorts(changed: readonly AppliedChange[]): StoredPort[] {
   return changed.flatMap(({ kind, after }) => (kind === PORT.name && after !== undefined ? [after as StoredPort] : []));
 }
 
 /** The subnets that a commit touched, as they were and as they are. */
-function touchedSubnets(changed: readonly AppliedChange[]): Stored<'subnet', Subnet>[] {
+function listTouchedSubnets(changed: readonly AppliedChange[]): Stored<'subnet', Subnet>[] {
   return changed.flatMap(({ kind, before, after }) =>
     kind === SUBNET.name ? [before, after].flatMap((one) => (one === undefined ? [] : (one as never))) : [],
   );
@@ -27,7 +27,7 @@ const addressHasOneOwner: Invariant = {
   name: 'never: an address has two owners',
   check: (changed, fleet) => {
     const stock = stockOf(fleet);
-    return changedPorts(changed).flatMap(({ id, doc }) =>
+    return listChangedPorts(changed).flatMap(({ id, doc }) =>
       doc.addresses.flatMap(({ subnet, ip }) => {
         const owners = stock.holdersOf(subnet, ip);
         const holder = stock.holderOf(subnet, ip);
@@ -40,7 +40,7 @@ const addressHasOneOwner: Invariant = {
 const gatewayHeldByNoPort: Invariant = {
   name: 'never: a port has the address of the gateway',
   check: (changed, fleet) =>
-    touchedSubnets(changed).flatMap(({ id }) => {
+    listTouchedSubnets(changed).flatMap(({ id }) => {
       const gateway = fleet.get(SUBNET, id)?.doc.gateway;
       const owners = gateway === undefined ? [] : stockOf(fleet).holdersOf(id, gateway);
       return owners.length === 0 ? [] : [`${gateway} of ${id}: ${owners.join(', ')}`];
@@ -50,7 +50,7 @@ const gatewayHeldByNoPort: Invariant = {
 const macIsUniqueOnNetwork: Invariant = {
   name: 'never: two ports of a network have one MAC address',
   check: (changed, fleet) =>
-    changedPorts(changed).flatMap(({ doc }) => {
+    listChangedPorts(changed).flatMap(({ doc }) => {
       const ports = portsWithMac(fleet, doc.network, doc.mac);
       return ports.length > 1 ? [`${doc.mac} on ${doc.network}: ${ports.join(', ')}`] : [];
     }),
@@ -86,8 +86,8 @@ function routingProblems(fleet: FleetReader, network: string): string[] {
 const addressesLieInNetwork: Invariant = {
   name: "never: a port's addresses lie outside its network's subnets or in two segments",
   check: (changed, fleet) => [
-    ...changedPorts(changed).flatMap((port) => addressProblems(fleet, port)),
-    ...touchedSubnets(changed).flatMap(({ id }) => {
+    ...listChangedPorts(changed).flatMap((port) => addressProblems(fleet, port)),
+    ...listTouchedSubnets(changed).flatMap(({ id }) => {
       const held = fleet.get(SUBNET, id) === undefined ? stockOf(fleet).heldCountOf(id) : 0;
       return held === 0 ? [] : [`${held} addresses of subnet ${id}, which is not there`];
     }),
@@ -127,7 +127,7 @@ const bindingSerialsGrow: Invariant = {
 const bindingIsToOnePlace: Invariant = {
   name: 'never: a port is bound to a host and a node, or to neither',
   check: (changed) =>
-    changedPorts(changed).flatMap(({ id, doc: { binding } }) => {
+    listChangedPorts(changed).flatMap(({ id, doc: { binding } }) => {
       if (binding === undefined || (binding.host === undefined) !== (binding.node === undefined)) return [];
       return [`port ${id}: host ${binding.host}, node ${binding.node}`];
     }),
@@ -136,7 +136,7 @@ const bindingIsToOnePlace: Invariant = {
 const attachmentIsWhole: Invariant = {
   name: 'never: a port is attached by half, bound while unattached, or one of two that are the same NIC',
   check: (changed, fleet) =>
-    changedPorts(changed).flatMap(({ id, doc }) => {
+    listChangedPorts(changed).flatMap(({ id, doc }) => {
       const { instance, nic, binding, addresses } = doc;
       if ((instance === undefined) !== (nic === undefined)) return [`port ${id}: ${instance} has it as NIC ${nic}`];
       if (instance === undefined) {
@@ -152,7 +152,7 @@ const stockNotNegative: Invariant = {
   name: 'never: more addresses are held and claimed than a pool has',
   check: (changed, fleet) => {
     const stock = stockOf(fleet);
-    return [...touchedPools(fleet, changed)].flatMap((pool) => {
+    return [...listTouchedPools(fleet, changed)].flatMap((pool) => {
       // A back end outside the journal has other users: its allocations are learnt afterwards.
       if (!isInlinePool(fleet, pool)) return [];
       return ([4, 6] as const).flatMap((version) => {
@@ -165,9 +165,9 @@ const stockNotNegative: Invariant = {
   },
 };
 
-function touchedPools(fleet: FleetReader, changed: readonly AppliedChange[]): Set<PoolKey> {
-  const pools = new Set<PoolKey>(touchedSubnets(changed).map(({ doc }) => poolOf(doc)));
-  for (const { doc } of changedPorts(changed)) {
+function listTouchedPools(fleet: FleetReader, changed: readonly AppliedChange[]): Set<PoolKey> {
+  const pools = new Set<PoolKey>(listTouchedSubnets(changed).map(({ doc }) => poolOf(doc)));
+  for (const { doc } of listChangedPorts(changed)) {
     for (const { subnet } of doc.addresses) {
       const of = fleet.get(SUBNET, idOf(SUBNET, subnet))?.doc;
       if (of !== undefined) pools.add(poolOf(of));

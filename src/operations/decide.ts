@@ -95,10 +95,10 @@ function putItem(operation: OperationId, item: NewItem, nowMs: number): Change {
 export function recordStep(fleet: FleetReader, next: RecordStep, nowMs: number): Decision<'recorded' | 'stale'> {
   const item = fleet.get(ITEM, next.item);
   const operation = item && fleet.get(OPERATION, idOf(OPERATION, item.doc.operation));
-  if (item === undefined || operation === undefined || item.revision !== next.expected) return staleStep();
+  if (item === undefined || operation === undefined || item.revision !== next.expected) return refuseStaleStep();
   if (!canRecord(operation.doc, next.progress, nowMs) || !next.expects.every((one) => isUnchanged(fleet, one)))
-    return staleStep();
-  if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return staleStep();
+    return refuseStaleStep();
+  if (!ITEM_TRANSITIONS[item.doc.state].includes(next.progress.state)) return refuseStaleStep();
   if (repeatsWait(item.doc, next, nowMs)) return accept([], 'recorded');
   return accept([put(ITEM, item.id, applyProgress(item.doc, next.progress, nowMs)), ...next.changes], 'recorded');
 }
@@ -124,7 +124,7 @@ function repeatsWait(item: Item, { progress, changes }: RecordStep, nowMs: numbe
 
 /** Decides steps on the newest state and records all of them; one that is stale makes all of them so. */
 export function decideSteps(fleet: FleetReader, next: DecideStep, nowMs: number): Decision<'recorded' | 'stale'> {
-  if (fleet.get(ITEM, next.item)?.revision !== next.expected) return staleStep();
+  if (fleet.get(ITEM, next.item)?.revision !== next.expected) return refuseStaleStep();
   const changes: Change[] = [];
   for (const step of next.decide(fleet, nowMs)) {
     const recorded = recordStep(fleet, step, nowMs);
@@ -141,7 +141,7 @@ export function extendDeadlines(fleet: FleetReader, byMs: number): Decision<null
   return accept(changes, null);
 }
 
-function staleStep(): Decision<'stale'> {
+function refuseStaleStep(): Decision<'stale'> {
   mark('engine-stale-step');
   return accept([], 'stale');
 }
@@ -176,7 +176,7 @@ function applyProgress(item: Item, progress: Progress, nowMs: number): Item {
 }
 
 export function finishOperation(fleet: FleetReader, { operation, doc }: Finish): Decision<'recorded' | 'stale'> {
-  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return staleStep();
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return refuseStaleStep();
   return accept([put(OPERATION, operation.id, doc)], 'recorded');
 }
 
@@ -186,9 +186,9 @@ export function stopOperation(
   operation: StoredOperation,
   detail: string,
 ): Decision<'recorded' | 'stale'> {
-  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return staleStep();
+  if (fleet.get(OPERATION, operation.id)?.revision !== operation.revision) return refuseStaleStep();
   // Saying it again would wake the operation, and it would fail again: once is enough.
-  if (operation.doc.stopped === true) return staleStep();
+  if (operation.doc.stopped === true) return refuseStaleStep();
   const reason = { code: 'internal-error', detail };
   return accept([put(OPERATION, operation.id, { ...operation.doc, stopped: true, reason })], 'recorded');
 }
@@ -214,7 +214,7 @@ export function cancelOperation(fleet: FleetReader, command: OperationCommand): 
   const { finishedAtMs: _, counts: __, stopped: ___, reason: ____, ...rest } = operation.doc;
   const doc: Operation = { ...rest, state: 'cancelling' };
   const needsUndo = (item: StoredItem): boolean => kind?.needsUndo?.(fleet, item) ?? true;
-  const items = failedItems(fleet, operation).map((item) =>
+  const items = listFailedItems(fleet, operation).map((item) =>
     needsUndo(item) ? reopenItem(item, command.nowMs) : cancelItem(item, command.nowMs),
   );
   return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
@@ -234,11 +234,11 @@ export function retryOperation(fleet: FleetReader, command: OperationCommand): D
   const { nowMs, site } = command;
   const within = site === undefined ? {} : { within: site };
   const doc: Operation = { ...rest, ...within, state: 'running', deadlineAtMs: nowMs + deadlineMs };
-  const items = failedItems(fleet, operation).map((item) => reopenItem(item, nowMs));
+  const items = listFailedItems(fleet, operation).map((item) => reopenItem(item, nowMs));
   return accept([put(OPERATION, operation.id, doc), ...items], { ...operation, doc });
 }
 
-function failedItems(fleet: FleetReader, operation: StoredOperation): StoredItem[] {
+function listFailedItems(fleet: FleetReader, operation: StoredOperation): StoredItem[] {
   return [...fleet.find(ITEMS_BY_OPERATION, operation.id)].filter((item) => item.doc.state === 'failed');
 }
 

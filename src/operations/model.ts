@@ -217,7 +217,7 @@ export function hasOpenItem(fleet: FleetReader, operation: OperationId): boolean
 }
 
 /** One of those that failed, if any did. */
-export function failedItem(fleet: FleetReader, operation: OperationId): Stored<'item', Item> | undefined {
+export function findFailedItem(fleet: FleetReader, operation: OperationId): Stored<'item', Item> | undefined {
   for (const item of fleet.find(ITEMS_BY_STATE, stateKey(operation, 'failed'))) return item;
   return undefined;
 }

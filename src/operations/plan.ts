@@ -4,7 +4,7 @@ import type { FleetReader } from '../fleet/index.ts';
 import { record, type PlannedStep, type OperationKind, type StoredItem, type StoredOperation } from './kind.ts';
 import {
   countsOf,
-  failedItem,
+  findFailedItem,
   hasOpenItem,
   isOpen,
   ITEMS_BY_OPERATION,
@@ -108,7 +108,7 @@ function endOf(
   if (counts.failed === 0) return { state: 'succeeded' };
   const { failed, done } = counts;
   // The reason of one of them: of a single failure it is the operation's own, of many they are mostly alike.
-  const why = failedItem(fleet, id)?.doc.reason;
+  const why = findFailedItem(fleet, id)?.doc.reason;
   const reason = { ...why, ...(why !== undefined && { failedFor: why.code }), code: 'items-failed', failed, done };
   return { state: 'failed', reason };
 }

@@ -34,7 +34,7 @@ export async function drainInstance(world: ApiTestServer, { host, instance, site
   const move = { kind: 'move', how: 'live', to: 'central-1' } as const;
   const evacuator: Evacuator = {
     ...INSTANCE_EVACUATOR,
-    remainingTenants: () => [tenant],
+    listRemainingTenants: () => [tenant],
     plan: () => runInOneStep([{ host, tenant, evacuation: move }]),
   };
   const nowMs = world.clock.nowMs();

@@ -58,6 +58,11 @@ const FUNCTIONS: readonly (readonly [name: string, bad: string, good: string])[]
     'export const inSlices = (): number => 1;',
     'export const splitIntoSlices = (): number => 1; export const untilDueMs = (): number => 2; export const viaOf = (): number => 3;',
   ],
+  [
+    'qualifier',
+    'export const touchedPorts = (): number => 1;',
+    'export const listTouchedPorts = (): number => 1; export const endedReason = (): number => 2; export const keptBodyOf = (): number => 3;',
+  ],
   ['hook', 'export const untilSettled = (): number => 1;', 'export const beforeApply = (): number => 1;'],
   ['field', 'export class A { readonly done = (): number => 1; }', 'export class A { readonly done = 1; }'],
   [

@@ -38,7 +38,7 @@ import { reportFromWire } from '../protocol/report-words.ts';
 import type { Reply } from '../../link/index.ts';
 import type { AgentGatewayOptions } from './gateway-options.ts';
 import { SharedCredentials } from './shared-credentials.ts';
-import { affectedHosts } from './compose-view.ts';
+import { findAffectedHosts } from './compose-view.ts';
 import { ViewComposer } from './view-composer.ts';
 import { ViewDelivery } from './view-delivery.ts';
 import { isRepeat, toBaseline } from './heartbeat-dedup.ts';
@@ -144,7 +144,7 @@ export class AgentGateway {
     // Finding the affected hosts costs more than most changes do, and on this server no agent waits for them.
     if (this.#views.isEmpty && this.#waiters.size === 0) return;
     for (const change of applied) {
-      for (const host of affectedHosts(journal.fleet, source.parts, change)) {
+      for (const host of findAffectedHosts(journal.fleet, source.parts, change)) {
         this.#affected.add(host);
         this.#views.invalidate(host);
       }
@@ -247,7 +247,7 @@ export class AgentGateway {
     liveness.recordHeartbeat(host, isUp);
     const report = beat.report === undefined ? agentReport?.report : reportFromWire(beat.report);
     const isNew = stored === undefined || this.#reportRecorder.record(identity, stored.doc, { beat, report });
-    const sentRevision = this.#delivery.sentRevision(host);
+    const sentRevision = this.#delivery.sentRevisionOf(host);
     const { applied, unready } = readConvergence(beat, { host: stored?.doc, previous: agentReport, sentRevision });
     const baseline = isUp && !isNew ? toBaseline(identity, beat, stored) : undefined;
     this.reports.record(host, { applied, unready, report, baseline });

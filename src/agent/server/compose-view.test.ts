@@ -5,7 +5,7 @@ import { ITEM, OPERATION, type Item, type Operation } from '../../operations/ind
 import { SITE } from '../../sites/index.ts';
 import { canonical, digestOf } from '../protocol/digest.ts';
 import { KINDS, registry } from './control-plane-fixture.ts';
-import { affectedHosts, composeView, isOutdated, type ViewSource } from './compose-view.ts';
+import { findAffectedHosts, composeView, isOutdated, type ViewSource } from './compose-view.ts';
 
 const SOURCE: ViewSource = { parts: [selfPart], kinds: KINDS };
 const AUTHORITY = { journalId: 'j1', leaseEpoch: 3 };
@@ -102,16 +102,16 @@ describe('a commit affects', () => {
   test('the-host-that-it-changes-and-the-host-of-an-item-before-and-after', () => {
     const fleet = fleetOf('c1', 'c2');
     const [change] = editItem(fleet, { host: 'c2' });
-    expect(affectedHosts(fleet, SOURCE.parts, change!)).toEqual(new Set(['c1', 'c2']));
+    expect(findAffectedHosts(fleet, SOURCE.parts, change!)).toEqual(new Set(['c1', 'c2']));
     const c2 = fleet.get(HOST, idOf(HOST, 'c2'))!;
     const [host] = apply(fleet, [put(HOST, c2.id, { ...c2.doc, zone: 'other' })]);
-    expect(affectedHosts(fleet, SOURCE.parts, host!)).toEqual(new Set(['c2']));
+    expect(findAffectedHosts(fleet, SOURCE.parts, host!)).toEqual(new Set(['c2']));
   });
 
   test('no-host-when-it-is-about-something-else', () => {
     const fleet = fleetOf('c1');
     const [change] = apply(fleet, [put(OPERATION, OP, { ...fleet.get(OPERATION, OP)!.doc, title: 'other' })]);
-    expect(affectedHosts(fleet, SOURCE.parts, change!)).toEqual(new Set());
+    expect(findAffectedHosts(fleet, SOURCE.parts, change!)).toEqual(new Set());
   });
 });
 

@@ -84,7 +84,7 @@ function tasksOf(fleet: FleetReader, { kinds, relay }: ViewSource, host: string)
 }
 
 /** The hosts whose view may differ after this change. A host that is missed here gets its view at a later poll. */
-export function affectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
+export function findAffectedHosts(fleet: FleetReader, parts: readonly ViewPart[], change: AppliedChange): Set<string> {
   const hosts = new Set(parts.flatMap((part) => part.affects(change, fleet)));
   if (change.kind !== ITEM.name) return hosts;
   for (const side of [change.before, change.after]) {

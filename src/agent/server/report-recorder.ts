@@ -23,12 +23,12 @@ import {
   type Journal,
   type Request,
 } from '../../journal/index.ts';
-import { endedChanges, readReportedInstances, recordEnded } from '../../instances/index.ts';
+import { composeEndedChanges, readReportedInstances, recordEnded } from '../../instances/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { denyUnlessAdmitted, type AgentIdentity } from './admission.ts';
 import { agentName, recordVersion } from './decide.ts';
 import type { Heartbeat, HostReport } from '../protocol/messages.ts';
-import { reportedConditions } from './reported-conditions.ts';
+import { readReportedConditions } from './reported-conditions.ts';
 import { isImpostor, isSameSwitch, recordRemovedHostReport, recordSwitch } from './switch-reports.ts';
 
 export interface ReportRecorderOptions {
@@ -71,7 +71,7 @@ export class ReportRecorder {
       return true;
     }
     const isTroubled =
-      this.#evaluateConditions(identity, doc, reportedConditions(beat, report)) ||
+      this.#evaluateConditions(identity, doc, readReportedConditions(beat, report)) ||
       this.#evaluateStrays(identity, doc, report) ||
       this.#evaluateInstances(identity, report);
     if (report?.switch === undefined) return isTroubled;
@@ -135,7 +135,7 @@ export class ReportRecorder {
     const { clock, journal } = this.#options;
     const reported = readReportedInstances(report?.facts['instances']);
     const ended = { host, reported, nowMs: clock.nowMs() };
-    if (endedChanges(journal.fleet, ended).length === 0) return false;
+    if (composeEndedChanges(journal.fleet, ended).length === 0) return false;
     this.#submitAs(identity, 'agent reports instances that ended by themselves', (fleet) => recordEnded(fleet, ended));
     return true;
   }

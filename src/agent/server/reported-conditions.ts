@@ -7,7 +7,7 @@ import type { Heartbeat, HostReport } from '../protocol/messages.ts';
  * While a host has not converged, its problems are of its switch, which has a condition for that. A service that is not ready is waited
  * for by itself.
  */
-export function reportedConditions(
+export function readReportedConditions(
   { applied, conditions = [], unready = [] }: Heartbeat,
   report: HostReport | undefined,
 ): readonly Condition[] {

@@ -36,7 +36,7 @@ export class ViewDelivery {
   }
 
   /** Of the view that a host was sent last; 0 before the first one. */
-  sentRevision(host: string): number {
+  sentRevisionOf(host: string): number {
     return this.#sent.get(host)?.stamp.revision ?? 0;
   }
 

@@ -66,7 +66,7 @@ export class AuditTrail {
       revision: this.#options.journal.fleet.revision,
       ...{ atMs, caller, address, method, route, status, code, requestId },
       forwarded: headers[FORWARDED] !== undefined,
-      ...(isNameProbe(code) && { requestedName: requestedName(request.body, problem.field) }),
+      ...(isNameProbe(code) && { requestedName: readRequestedName(request.body, problem.field) }),
     });
   }
 
@@ -95,7 +95,7 @@ function isNameProbe(code: string): boolean {
 }
 
 /** The text that a JSON pointer leads to: the name that was wanted, for the record and never for the answer. */
-function requestedName(body: unknown, field: string | undefined): string | undefined {
+function readRequestedName(body: unknown, field: string | undefined): string | undefined {
   let found: unknown = body;
   for (const part of (field ?? '').split('/').slice(1)) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, part)) return undefined;

@@ -33,7 +33,7 @@ import { refuse } from '../../journal/index.ts';
 import { OPERATION, type Explain } from '../../operations/index.ts';
 import { YANG_JSON } from './errors.ts';
 import { LIBRARY_VERSION, MODULE, operations, RPCS, scaleInModule, yangLibrary, type Rpc } from './library.ts';
-import { withRestconfSentences, inputSchema, requestedNodes, outputOf, withSentences } from './rpc.ts';
+import { withRestconfSentences, inputSchema, readRequestedNodes, outputOf, withSentences } from './rpc.ts';
 import { listVisibleHosts, inventoryNodeOf, inventoryOf, TOPOLOGY_ID, topologyNodeOf, topologyOf } from './topology.ts';
 
 export interface RestconfOptions {
@@ -228,7 +228,7 @@ function rpcRoute(rpc: Rpc, { evacuators, explain: usual }: RestconfOptions): Ro
     answers: ok('a result for every host'),
     handle: ({ body, caller, authority }, world) => {
       const { clock, ids, redactorFor } = world;
-      const hosts = requestedNodes(body);
+      const hosts = readRequestedNodes(body);
       const operation = idOf(OPERATION, ids.next('op'));
       const command = { hosts, operation, site: caller.site, by: caller.name, nowMs: clock.nowMs() };
       return preparableWrite(VERBS[rpc](command, { world, authority, evacuators }), (decide) => ({

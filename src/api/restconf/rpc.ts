@@ -30,7 +30,7 @@ function eitherName(name: string, schema: TSchema): TSchema {
 }
 
 /** The nodes of a request, in the order named. The decision ignores duplicates. */
-export function requestedNodes(body: unknown): readonly string[] {
+export function readRequestedNodes(body: unknown): readonly string[] {
   const [input] = Object.values(body as Readonly<Record<string, object>>);
   const [ids] = Object.values(input as Readonly<Record<string, readonly string[]>>);
   return ids ?? [];

@@ -34,7 +34,7 @@ function topologyNode({ doc }: StoredHost): object {
   };
 }
 
-function* visibleHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
+function* eachVisibleHost(fleet: FleetReader, caller: Caller): Iterable<StoredHost> {
   for (const host of fleet.all(HOST)) {
     if (host.doc.state !== 'removed' && canSeeSite(caller, host.doc.site)) yield host;
   }
@@ -42,7 +42,7 @@ function* visibleHosts(fleet: FleetReader, caller: Caller): Iterable<StoredHost>
 
 /** All hosts of one revision: documents do not change, so that nodes may be made from them later. */
 export function listVisibleHosts(fleet: FleetReader, caller: Caller): readonly StoredHost[] {
-  return [...visibleHosts(fleet, caller)];
+  return [...eachVisibleHost(fleet, caller)];
 }
 
 function* renderNodes(

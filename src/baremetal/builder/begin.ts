@@ -6,7 +6,7 @@ import {
   composePorts,
   decideInParts,
   INSTANCE,
-  requestedInstanceAt,
+  readRequestedInstance,
   type CreatedInstances,
   type CreateInstances,
   type Instance,
@@ -38,7 +38,7 @@ export function beginOnNodes(
     const changes: Change[] = [...request.changes];
     const items: NewItem[] = [];
     for (let nth = 0; nth < request.names.length; nth += 1) {
-      const one = requestedInstanceAt(request, nth);
+      const one = readRequestedInstance(request, nth);
       const ports = composePorts(seen, command, one, show);
       if ('code' in ports) return refuse(ports);
       const manager = pickManager(fleet, assigned);
@@ -92,7 +92,7 @@ export function previewOnNodes(
   return decideInParts(fleet, request, (seen, show) => {
     const placed: Preview['placed'][number][] = [];
     for (let nth = 0; nth < request.names.length; nth += 1) {
-      const one = requestedInstanceAt(request, nth);
+      const one = readRequestedInstance(request, nth);
       const ports = composePorts(seen, command, one, show);
       if ('code' in ports) return ports;
       const search = composeSearch(seen, command, { one, ports });

@@ -147,13 +147,13 @@ export const continueAfterTeardown: TeardownFinisher = (fleet, item, nowMs) => {
   const { node: _, site: __, ...doc } = instance.doc;
   const detached: StoredInstance = { ...instance, doc };
   if (doc.attempts.length >= doc.attemptsMax)
-    return composeFailure(fleet, { item, instance: detached }, { ...exhaustedFault(doc), nowMs });
+    return composeFailure(fleet, { item, instance: detached }, { ...composeExhaustedFault(doc), nowMs });
   const ports = portsOf(fleet, doc).map((port) => put(PORT, port.id, unbindPort(port.doc, { by: BUILDER, nowMs })));
   const progress = { state: 'running', step: RESERVE_STEP, attempt: item.doc.attempt + 1 } as const;
   return { progress, changes: [putInstance(instance, doc, nowMs), ...ports] };
 };
 
-function exhaustedFault({ attempts, attemptsMax }: Instance): Pick<BuildFault, 'code' | 'message'> {
+function composeExhaustedFault({ attempts, attemptsMax }: Instance): Pick<BuildFault, 'code' | 'message'> {
   const last = attempts.at(-1);
   const message = `Failed after ${attempts.length} of ${attemptsMax} tries. The last one: ${last?.text ?? last?.fault ?? 'unknown'}`;
   return { code: 'attempts-exhausted', message };

@@ -7,7 +7,7 @@ import { BARE_METAL } from './names.ts';
 import { buildOf, nodeOfInstance } from './node-of.ts';
 
 /** The instances that a commit may have brought apart from their nodes or reservations. */
-function concernedInstances(fleet: FleetReader, changed: readonly AppliedChange[]): Set<string> {
+function listConcernedInstances(fleet: FleetReader, changed: readonly AppliedChange[]): Set<string> {
   const ids = changed.flatMap(({ kind, before, after }): (string | undefined)[] => {
     if (kind === INSTANCE.name || kind === RESERVATION.name) return [after?.id];
     if (kind !== NODE.name) return [];
@@ -24,7 +24,7 @@ function ownInstance(fleet: FleetReader, id: string): Instance | undefined {
 const activeOnItsOwnNode: Invariant = {
   name: 'never: an instance is active on a node that its build did not reserve',
   check: (changed, fleet) =>
-    [...concernedInstances(fleet, changed)].flatMap((id) => {
+    [...listConcernedInstances(fleet, changed)].flatMap((id) => {
       const doc = ownInstance(fleet, id);
       if (doc?.state !== 'active') return [];
       const nodes = [doc.node, doc.attempts.at(-1)?.node, nodeOfInstance(fleet, id)?.id];
@@ -37,7 +37,7 @@ const activeOnItsOwnNode: Invariant = {
 const reservedByItsBuild: Invariant = {
   name: 'never: an instance has a reservation that somebody made by hand',
   check: (changed, fleet) =>
-    [...concernedInstances(fleet, changed)].flatMap((id) => {
+    [...listConcernedInstances(fleet, changed)].flatMap((id) => {
       const doc = fleet.get(RESERVATION, idOf(RESERVATION, id))?.doc;
       if (doc === undefined || doc.state === 'error') return [];
       return buildOf(doc)?.endsWith(`.${id}`) === true ? [] : [`the reservation of ${id} is that of ${buildOf(doc)}`];

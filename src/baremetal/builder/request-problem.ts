@@ -42,12 +42,12 @@ export function requestProblem(
     unfitImage(image) ??
     requirementsProblem(flavor, request) ??
     wiringProblem(fleet, nics) ??
-    reservedName(fleet, names)
+    refuseReservedName(fleet, names)
   );
 }
 
 /** Of a build of before nothing is left when its instance is gone; one in error gives way. */
-function reservedName(fleet: FleetReader, names: readonly string[]): Refusal | undefined {
+function refuseReservedName(fleet: FleetReader, names: readonly string[]): Refusal | undefined {
   const instance = names.find((name) => {
     const reservation = fleet.get(RESERVATION, reservationId(name))?.doc;
     return reservation !== undefined && reservation.state !== 'error';

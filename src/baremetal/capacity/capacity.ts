@@ -35,7 +35,7 @@ export interface ManagerCapacity {
 export function manageableCapacity(fleet: FleetReader, manager: string, site?: string): ManagerCapacity {
   const counters = fleet.projection(NODE_COUNTERS);
   const whole = counters.count({ site });
-  const stale = staleSince(fleet);
+  const stale = findStaleSince(fleet);
   return {
     total: totalOf(whole),
     usedHere: totalOf(counters.countManaged(manager, site)),
@@ -78,7 +78,7 @@ export function describeCapacity(fleet: FleetReader, { site, resourceClass }: Ca
     .classes(site)
     .filter((one) => resourceClass === undefined || one.resourceClass === resourceClass);
   const leftOut = classes.length - CLASSES_MAX;
-  const stale = staleSince(fleet);
+  const stale = findStaleSince(fleet);
   return {
     ...toFigures(counters.count({ site, resourceClass })),
     ...(stale !== undefined && { stale }),
@@ -100,7 +100,7 @@ function toFigures(buckets: BucketCounts): { total: number; buckets: BucketCount
 }
 
 /** Figures are marked while an inventory does not answer: nothing is removed because it is silent. */
-function staleSince(fleet: FleetReader): Capacity['stale'] {
+function findStaleSince(fleet: FleetReader): Capacity['stale'] {
   const alarms = [...fleet.find(ALARMS_BY_CODE, INVENTORY_UNREACHABLE)];
   if (alarms.length === 0) return undefined;
   return {

@@ -29,7 +29,7 @@ describe('the tenant of a host', () => {
 
   test('leaves once: what drains already is not begun again', () => {
     const fleet = newFleet(putManager('m1', FOR_HOST), putManager('m2', ON));
-    expect([...(managerEvacuator.remainingTenants?.(fleet, 'h1') ?? [])].map(({ id }) => id)).toEqual(['m2']);
+    expect([...(managerEvacuator.listRemainingTenants?.(fleet, 'h1') ?? [])].map(({ id }) => id)).toEqual(['m2']);
     expect(managerEvacuator.countLeaving(fleet, 'h1')).toBe(1);
   });
 });

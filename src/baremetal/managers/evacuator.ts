@@ -30,7 +30,7 @@ export const managerEvacuator: Evacuator = {
   inventory: (fleet, host) => managersOn(fleet, host).map(tenantOf),
   dependsOn: [MANAGERS_BY_HOST],
   countLeaving: (fleet, host) => managersOn(fleet, host).filter(({ doc }) => doc.draining !== undefined).length,
-  remainingTenants: (fleet, host) =>
+  listRemainingTenants: (fleet, host) =>
     managersOn(fleet, host)
       .filter(({ doc }) => doc.draining === undefined)
       .map(tenantOf),

@@ -64,13 +64,14 @@ export function offerNodes(context: ShareContext, manager: string, max: number):
   if (self === undefined) return NOTHING;
   const managed = fleet.projection(MANAGED_NODES);
   const own = countFormer(context, self);
-  if (ownOnly || !shares.takers.has(manager)) return { nodes: takeFirst(formerNodes(context, self), max), count: own };
+  if (ownOnly || !shares.takers.has(manager))
+    return { nodes: takeFirst(listFormerNodes(context, self), max), count: own };
   const room = Math.max(0, shares.even - managed.nodesUnder(manager, self.doc.leaseEpoch).size);
   const others = countOffered(context, shares, manager);
   if (Math.min(room, own + others) === 0) return offerSurplus(context, manager, max);
   const limit = Math.min(max, room);
-  const found = takeFirst(formerNodes(context, self), limit);
-  for (const nodes of offeredBy(context, shares, manager)) {
+  const found = takeFirst(listFormerNodes(context, self), limit);
+  for (const nodes of listOfferedBy(context, shares, manager)) {
     if (found.length >= limit) break;
     found.push(...takeFirst(nodes, limit - found.length));
   }
@@ -108,7 +109,7 @@ function takeFirst(ids: Iterable<string>, limit: number): string[] {
 }
 
 /** What a manager acquired under an earlier lease and has not acquired anew. */
-function* formerNodes({ fleet }: ShareContext, { id, doc }: StoredManager): Iterable<string> {
+function* listFormerNodes({ fleet }: ShareContext, { id, doc }: StoredManager): Iterable<string> {
   for (const [epoch, nodes] of fleet.projection(MANAGED_NODES).nodesOf(id)) if (epoch !== doc.leaseEpoch) yield* nodes;
 }
 
@@ -118,7 +119,7 @@ function countFormer({ fleet }: ShareContext, { id, doc }: StoredManager): numbe
 }
 
 /** The nodes of others that may be taken, one source after the other. */
-function* offeredBy(context: ShareContext, shares: Shares, taker: string): Iterable<Iterable<string>> {
+function* listOfferedBy(context: ShareContext, shares: Shares, taker: string): Iterable<Iterable<string>> {
   const { fleet } = context;
   const managed = fleet.projection(MANAGED_NODES);
   for (const other of managed.managers()) {
@@ -126,11 +127,11 @@ function* offeredBy(context: ShareContext, shares: Shares, taker: string): Itera
     const live = shares.takers.get(other);
     const draining = shares.draining.get(other);
     if (draining !== undefined) {
-      yield formerNodes(context, draining);
+      yield listFormerNodes(context, draining);
       yield idleNodes(context, draining);
     } else if (live === undefined) for (const nodes of managed.nodesOf(other).values()) yield nodes;
     else if (countSurplus(context, shares, live) > 0)
-      yield takeFirst(formerNodes(context, live), countSurplus(context, shares, live));
+      yield takeFirst(listFormerNodes(context, live), countSurplus(context, shares, live));
   }
 }
 
@@ -160,17 +161,17 @@ function countSurplus(context: ShareContext, { even }: Shares, live: StoredManag
 /** What a manager that gives nodes away has no step under way for. */
 function* idleNodes(context: ShareContext, giver: StoredManager): Iterable<string> {
   const { fleet } = context;
-  const busy = busyNodes(context, giver);
+  const busy = listBusyNodes(context, giver);
   const nodes = fleet.projection(MANAGED_NODES).nodesUnder(giver.id, giver.doc.leaseEpoch);
   for (const id of nodes) if (!busy.has(id)) yield id;
 }
 
 function countBusy(context: Pick<ShareContext, 'fleet' | 'kinds'>, draining: StoredManager): number {
-  return busyNodes(context, draining).size;
+  return listBusyNodes(context, draining).size;
 }
 
 /** Nodes with a step that the manager may have begun. Costs as much as it has open items. */
-function busyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, giver: StoredManager): Set<string> {
+function listBusyNodes({ fleet, kinds }: Pick<ShareContext, 'fleet' | 'kinds'>, giver: StoredManager): Set<string> {
   const busy = new Set<string>();
   const beginsUntil = lastBegin(giver);
   for (const id of fleet.projection(MANAGER_TASKS).itemsOf(giver.id)) {

@@ -57,7 +57,7 @@ function isOpenTo(project: string | undefined, { owner, lessee }: Hardware): boo
 }
 
 /** The traits of a node that an instance requires, those that stand for a capability among them. */
-export function requestedTraits(
+export function listRequestedTraits(
   wanted: HardwareRequirements,
   { capabilities, traits }: Pick<Hardware, 'capabilities' | 'traits'>,
 ): string[] {
@@ -74,7 +74,7 @@ export type Surplus = readonly [features: number, memoryMiB: number, cpus: numbe
 
 export function surplusHardwareOf(wanted: Requirements, has: Hardware): Surplus {
   const wantedKeys = new Set(wanted.capabilities.map(({ key }) => key));
-  const unusedTraits = has.traits.size - requestedTraits(wanted, has).length;
+  const unusedTraits = has.traits.size - listRequestedTraits(wanted, has).length;
   const unusedCapabilities = has.trueCapabilities.filter((key) => !wantedKeys.has(key)).length;
   return [
     unusedTraits + unusedCapabilities,

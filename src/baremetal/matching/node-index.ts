@@ -45,8 +45,8 @@ export class NodeIndex implements Forkable {
   }
 
   apply({ before, after }: AppliedChange): void {
-    const was = existing(before);
-    const is = existing(after);
+    const was = omitRemoved(before);
+    const is = omitRemoved(after);
     if (was !== undefined && is !== undefined && hasSameShape(was.doc, is.doc)) {
       this.#setFree(is.id, isFree(was.doc), isFree(is.doc));
       return;
@@ -116,7 +116,7 @@ export class NodeIndex implements Forkable {
   }
 }
 
-function existing(stored: Stored | undefined): StoredNode | undefined {
+function omitRemoved(stored: Stored | undefined): StoredNode | undefined {
   return stored === undefined || (stored.doc as Node).state === 'removed' ? undefined : (stored as StoredNode);
 }
 

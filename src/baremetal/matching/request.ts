@@ -135,7 +135,7 @@ export function parseReservationBody(body: ReservationBody): ReservationRequest 
     ...(typeof project === 'string' && { project }),
     ...(typeof build === 'string' && { build }),
     ...(candidates !== undefined && candidates !== null && { candidates }),
-    ignored: [...unmatchedFields(body), ...reading.ignored].sort(),
+    ignored: [...listUnmatchedFields(body), ...reading.ignored].sort(),
   };
 }
 
@@ -146,7 +146,7 @@ function diskGiBOf({ root_gb: root, ephemeral_gb: ephemeral, swap }: Reservation
   return (root ?? 0) + (ephemeral ?? 0) + Math.ceil((swap ?? 0) / MIB_PER_GIB);
 }
 
-function unmatchedFields(body: ReservationBody): string[] {
+function listUnmatchedFields(body: ReservationBody): string[] {
   return (['vcpu_weight', 'rxtx_factor'] as const).filter((key) => body[key] !== undefined && body[key] !== null);
 }
 

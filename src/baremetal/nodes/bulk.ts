@@ -140,7 +140,7 @@ async function commitSlice(
   lines: readonly Line[],
   { request, world, counts }: SliceContext,
 ): Promise<Refusal | undefined> {
-  if (world.closing.aborted) return interruptedCall();
+  if (world.closing.aborted) return refuseInterrupted();
   try {
     const outcome = await world.submit(request.call.authority, {
       why: `enrol nodes, lines ${lines[0]?.line} to ${lines.at(-1)?.line}`,
@@ -150,12 +150,12 @@ async function commitSlice(
     for (const one of ENROLMENTS) counts[one] += outcome.answer[one];
     return undefined;
   } catch (error) {
-    if (isJournalAway(error)) return interruptedCall();
+    if (isJournalAway(error)) return refuseInterrupted();
     throw error;
   }
 }
 
-function interruptedCall(): Refusal {
+function refuseInterrupted(): Refusal {
   const message = 'This server cannot continue the call. Repeat it: what is done is left as it is.';
   return { kind: 'unavailable', code: 'call-interrupted', message };
 }

@@ -95,17 +95,17 @@ const { site: _site, ...OTHER_PLACE } = NODE_PLACE;
 const FACTS = { ...optionalFields(NODE_HARDWARE), ...optionalFields(OTHER_PLACE), site: Type.Optional(ID) };
 const Spec = strictObject({ name: NAME, ...FACTS, power: Type.Optional(Type.Enum(POWER_STATES)) });
 
-const clearable = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
+const allowNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) =>
   Type.Optional(Type.Union([schema, Type.Null()]));
 const Edit = strictObject(
   {
     ...FACTS,
-    resourceClass: clearable(NODE_HARDWARE.resourceClass),
-    cpuArch: clearable(NODE_HARDWARE.cpuArch),
-    capabilities: clearable(NODE_HARDWARE.capabilities),
-    site: clearable(ID),
-    owner: clearable(NODE_PLACE.owner),
-    lessee: clearable(NODE_PLACE.lessee),
+    resourceClass: allowNull(NODE_HARDWARE.resourceClass),
+    cpuArch: allowNull(NODE_HARDWARE.cpuArch),
+    capabilities: allowNull(NODE_HARDWARE.capabilities),
+    site: allowNull(ID),
+    owner: allowNull(NODE_PLACE.owner),
+    lessee: allowNull(NODE_PLACE.lessee),
   },
   { minProperties: 1 },
 );

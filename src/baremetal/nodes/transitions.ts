@@ -40,7 +40,7 @@ export function beginClaim(
 ): TransitionResult {
   const { doc } = node;
   if (bucketOf(doc) !== 'free') return refuseNotFree(node);
-  return { ...doc, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
+  return { ...doc, claimedFor: instance, epoch: doc.epoch + 1, ...noteAuthor(change) };
 }
 
 /** The claim is to be given back: no instance has the node, and it is not offered until its inventory has answered. */
@@ -51,13 +51,13 @@ export function beginUnclaim(node: StoredNode, change: ChangeNote): TransitionRe
   const unused =
     doc.instance === undefined ? doc : release(node, { from: ['reserved', 'cleaning'], isOffered: true }, change);
   if (isRefused(unused)) return unused;
-  return { ...unused, claimedFor: instance, epoch: doc.epoch + 1, ...changedBy(change) };
+  return { ...unused, claimedFor: instance, epoch: doc.epoch + 1, ...noteAuthor(change) };
 }
 
 /** No claim stands outside. */
 export function endClaim({ doc }: StoredNode, change: ChangeNote): Node {
   const { claimedFor, ...rest } = doc;
-  return claimedFor === undefined ? doc : { ...rest, ...changedBy(change) };
+  return claimedFor === undefined ? doc : { ...rest, ...noteAuthor(change) };
 }
 
 /** From here on there is data on it, whatever becomes of the deploy. */
@@ -106,7 +106,7 @@ export function abandonClean(node: StoredNode, change: ChangeNote): TransitionRe
   if (node.doc.state !== 'clean-failed') return refuseState(node, 'clean-failed');
   const { instance, manager, managerEpoch, ...rest } = node.doc;
   if (instance === undefined && manager === undefined && managerEpoch === undefined) return node.doc;
-  return { ...rest, ...changedBy(change) };
+  return { ...rest, ...noteAuthor(change) };
 }
 
 /** An operator states that its disks hold nothing any more. */
@@ -132,7 +132,7 @@ export function acquire(node: StoredNode, { manager, managerEpoch, ...change }: 
   const { doc } = node;
   if (doc.instance === undefined) return refuseNotInUse(node);
   if (doc.manager === manager && doc.managerEpoch === managerEpoch) return doc;
-  return { ...doc, manager, managerEpoch, epoch: doc.epoch + 1, ...changedBy(change) };
+  return { ...doc, manager, managerEpoch, epoch: doc.epoch + 1, ...noteAuthor(change) };
 }
 
 /** The inventory offers it, or does so no more. What is in use stays as it is: its reservation says what becomes of it. */
@@ -152,7 +152,7 @@ export function markAbsent(
 ): Node {
   if (doc.absent !== undefined) return doc;
   const absent = { sinceMs: change.nowMs, ...(lastSeenAtMs !== undefined && { lastSeenAtMs }) };
-  return { ...doc, absent, ...changedBy(change) };
+  return { ...doc, absent, ...noteAuthor(change) };
 }
 
 /** Leaves its id, its epoch and whether there is data on it: should the machine come back, it is the same node. */
@@ -172,7 +172,7 @@ export function removeNode(node: StoredNode, change: ChangeNote): TransitionResu
     power: 'unknown',
     epoch,
     ...(dirty !== undefined && { dirty }),
-    ...changedBy(change),
+    ...noteAuthor(change),
   };
 }
 
@@ -208,7 +208,7 @@ interface NodeTransition {
 function moveTo(node: StoredNode, { from, to, set }: NodeTransition, change: ChangeNote): TransitionResult {
   const { doc } = node;
   if (!from.includes(doc.state) || !NODE_TRANSITIONS[doc.state].includes(to)) return refuseState(node, to);
-  return { ...doc, ...set, state: to, ...changedBy(change) };
+  return { ...doc, ...set, state: to, ...noteAuthor(change) };
 }
 
 function omitFault(node: StoredNode): StoredNode {
@@ -216,7 +216,7 @@ function omitFault(node: StoredNode): StoredNode {
   return { ...node, doc };
 }
 
-function changedBy({ by, nowMs }: ChangeNote): Pick<Node, 'changedBy' | 'changedAtMs'> {
+function noteAuthor({ by, nowMs }: ChangeNote): Pick<Node, 'changedBy' | 'changedAtMs'> {
   return { changedBy: by, changedAtMs: nowMs };
 }
 

@@ -9,7 +9,7 @@ import {
   type RecordStep,
   type StoredItem,
 } from '../../operations/index.ts';
-import { requestedTraits } from '../matching/match.ts';
+import { listRequestedTraits } from '../matching/match.ts';
 import { nodeIndexOf } from '../matching/node-index.ts';
 import {
   abandonAllocation,
@@ -74,7 +74,8 @@ function actOn({ fleet, item, nowMs }: AllocationStep, op: ClaimOrder['op']): re
   // Its node is released in the commit that ends the item.
   if (node === undefined) return [];
   const hardware = nodeIndexOf(fleet).hardwareOf(node);
-  const traits = reservation === undefined ? [] : requestedTraits(requestOf(reservation.doc).requirements, hardware);
+  const traits =
+    reservation === undefined ? [] : listRequestedTraits(requestOf(reservation.doc).requirements, hardware);
   return [claimAction(item, node, { op, instance: item.doc.target.id, traits, nowMs })];
 }
 

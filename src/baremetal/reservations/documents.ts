@@ -9,7 +9,7 @@ import {
   type ChangeNote,
 } from '../../fleet/index.ts';
 import { shortenText } from '../../operations/index.ts';
-import { requestedTraits } from '../matching/match.ts';
+import { listRequestedTraits } from '../matching/match.ts';
 import { nodeIndexOf } from '../matching/node-index.ts';
 import type { HardwareRequirements } from '../matching/requirements.ts';
 import { requireNode } from '../builder/node-of.ts';
@@ -35,7 +35,7 @@ export function takeNode(fleet: FleetReader, taken: TakenNode): Change[] {
   const { node, reservation, managerEpoch, requirements, by, nowMs } = taken;
   const { instance, manager } = reservation;
   const reserved = requireNode(reserve(node, { instance, manager, managerEpoch, by, nowMs }));
-  const traits = requestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node));
+  const traits = listRequestedTraits(requirements, nodeIndexOf(fleet).hardwareOf(node));
   const { allocation, operation: _, ...rest } = reservation;
   const doc: Reservation = {
     ...rest,

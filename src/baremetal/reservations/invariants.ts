@@ -26,7 +26,7 @@ function reservationChanges(changed: readonly AppliedChange[]): Pair[] {
 }
 
 /** The reservations that a commit may have brought apart from their nodes. */
-function concernedReservations(changed: readonly AppliedChange[]): Set<string> {
+function listConcernedReservations(changed: readonly AppliedChange[]): Set<string> {
   const ids = new Set(reservationChanges(changed).map(({ id }) => id));
   for (const { kind, before, after } of changed) {
     if (kind !== NODE.name) continue;
@@ -50,7 +50,7 @@ const legalTransitions: Invariant = {
 /** Both say the same: so no node has two reservations, and no instance two nodes. */
 const nodeAndReservationAgree: Invariant = {
   name: 'never: a reservation and its node disagree',
-  check: (changed, fleet) => [...concernedReservations(changed)].flatMap((id) => disagreements(fleet, id)),
+  check: (changed, fleet) => [...listConcernedReservations(changed)].flatMap((id) => disagreements(fleet, id)),
 };
 
 function disagreements(fleet: FleetReader, id: string): string[] {
@@ -73,7 +73,7 @@ function disagreements(fleet: FleetReader, id: string): string[] {
 const oneClaimAtATime: Invariant = {
   name: 'never: a node is claimed for an instance that has another',
   check: (changed, fleet) =>
-    [...concernedReservations(changed)].flatMap((id) => {
+    [...listConcernedReservations(changed)].flatMap((id) => {
       const claimed = fleet.countOf(NODES_BY_CLAIM, id);
       const nodes = claimed + fleet.countOf(NODES_BY_INSTANCE, id);
       return claimed > 0 && nodes > 1 ? [`${nodes} nodes are claimed or reserved for ${id}`] : [];

@@ -80,14 +80,14 @@ export function reserveNode(fleet: FleetReader, command: ReserveCommand): Decisi
   if (unsettled !== undefined) return refuse(claimUnsettled(request.instance, unsettled.id));
   const manager = findLiveManager(fleet, command);
   if ('code' in manager) return refuse(manager);
-  const exceeded = exceededQuota(fleet, command);
+  const exceeded = refuseBeyondQuota(fleet, command);
   if (exceeded !== undefined) return refuse(exceeded);
   const search = searchFor(fleet, command);
   return 'code' in search ? refuse(search) : reserveBest(fleet, { ...command, search, manager });
 }
 
 /** That of a build was counted with its instance. */
-function exceededQuota(fleet: FleetReader, { request, project }: ReserveCommand): Refusal | undefined {
+function refuseBeyondQuota(fleet: FleetReader, { request, project }: ReserveCommand): Refusal | undefined {
   if (project === undefined || request.build !== undefined) return undefined;
   const { cpus: vcpus, memoryMiB } = request.requirements;
   return quotaProblem(fleet, project, { instances: 1, vcpus, memoryMiB });

@@ -5,7 +5,7 @@ import { omitUndefined } from '../input/defined-fields.ts';
 import { relativeTime } from '../output/duration.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   forEachName,
   listCommand,
   resourcePath,
@@ -64,7 +64,7 @@ function facts(one: Manager, nowMs: number): LabelledFacts {
     ],
     ['Lease epoch', String(one.leaseEpoch)],
     ['Version', one.version],
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

@@ -2,7 +2,7 @@
 import { relativeTime } from '../output/duration.ts';
 import { gib } from '../output/size.ts';
 import type { TableColumn } from '../output/table.ts';
-import { changedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
+import { listChangedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
 import type { LabelledFacts } from '../session.ts';
 import type { Node } from '../client/representations.ts';
 
@@ -80,6 +80,6 @@ function nodeFacts(node: Node, nowMs: number): LabelledFacts {
     ['Owner', node.owner],
     ['Lessee', node.lessee],
     ...(node.warnings ?? []).map((warning): LabelledFacts[number] => ['Warning', warning]),
-    ...changedFacts(node, nowMs),
+    ...listChangedFacts(node, nowMs),
   ];
 }

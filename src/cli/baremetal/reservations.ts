@@ -8,7 +8,7 @@ import { readInput } from '../input/input-file.ts';
 import { relativeTime } from '../output/duration.ts';
 import { sanitizeLine } from '../output/text-width.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   forEachName,
   listCommand,
   listText,
@@ -52,7 +52,7 @@ function facts(one: Reservation, nowMs: number): LabelledFacts {
     ['Reason', one.reason?.message],
     ...whyNot(one).map((sentence, nth): LabelledFacts[number] => [nth === 0 ? 'Nodes left' : '', sentence]),
     ['Request', JSON.stringify(one.request)],
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

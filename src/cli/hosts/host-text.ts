@@ -1,7 +1,7 @@
 // A host as the API shows it, and as people read it.
 import { resourcesText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
-import { changedFacts, listText } from '../resource-commands.ts';
+import { listChangedFacts, listText } from '../resource-commands.ts';
 import type { LabelledFacts } from '../session.ts';
 import { gib } from '../output/size.ts';
 import type { AgentCertificate, Host } from '../client/representations.ts';
@@ -56,7 +56,7 @@ export function hostFacts(host: Host, nowMs: number): LabelledFacts {
     ['Base weight', String(host.baseWeight)],
     ['Agent version', host.serviceVersion === 0 ? undefined : String(host.serviceVersion)],
     ['Joined', host.joinedAtMs === undefined ? undefined : relativeTime(host.joinedAtMs, nowMs)],
-    ...changedFacts(host, nowMs),
+    ...listChangedFacts(host, nowMs),
   ];
 }
 

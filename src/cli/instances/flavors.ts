@@ -5,7 +5,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { decimal, wholeNumber, parseWords } from '../input/input-file.ts';
 import { namedValues } from '../input/pairs.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   listCommand,
@@ -42,7 +42,7 @@ const FLAVORS: ResourceSpec<Flavor> = {
     ['Needs traits', listText(flavor.requiredTraits)],
     ['Avoids traits', listText(flavor.forbiddenTraits)],
     ...bareMetalFacts(flavor),
-    ...changedFacts(flavor, nowMs),
+    ...listChangedFacts(flavor, nowMs),
   ],
 };
 

@@ -4,7 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   listCommand,
@@ -31,7 +31,7 @@ const GROUPS: ResourceSpec<ServerGroup> = {
     ['Policy', one.policy],
     ['Project', one.project],
     ...(one.movesAtOnce === undefined ? [] : [['Moves at once', String(one.movesAtOnce)] as [string, string]]),
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ],
 };
 

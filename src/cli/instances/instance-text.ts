@@ -4,7 +4,7 @@ import { amountsText } from '../output/amounts.ts';
 import { relativeTime } from '../output/duration.ts';
 import type { Paint } from '../output/paint.ts';
 import { addressesText, bindingText } from '../network/port-text.ts';
-import { changedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
+import { listChangedFacts, listText, type ResourceSpec } from '../resource-commands.ts';
 import type { LabelledFacts } from '../session.ts';
 import { renderTable, type TableColumn } from '../output/table.ts';
 import type { Instance, Placement, Port } from '../client/representations.ts';
@@ -58,7 +58,7 @@ function instanceFacts(one: Instance, nowMs: number): LabelledFacts {
     ['Move', moveText(one)],
     ['Fault', fault === undefined ? undefined : `${fault.message} (${fault.code}, ${relativeTime(fault.atMs, nowMs)})`],
     ['Created', `${relativeTime(one.createdAtMs, nowMs)} by ${one.createdBy}`],
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

@@ -6,7 +6,7 @@ import { omitUndefined } from '../input/defined-fields.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { durationText, relativeTime } from '../output/duration.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   listCommand,
@@ -52,7 +52,7 @@ function facts(one: Cluster, nowMs: number): LabelledFacts {
     ],
     ['When a host leaves', `${one.whenHostLeaves}, ${one.drainsAtOnce} at once`],
     ['Muster may not', describeMissing(one)],
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

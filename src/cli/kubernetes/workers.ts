@@ -6,7 +6,7 @@ import { omitUndefined } from '../input/defined-fields.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { withWait, type WaitOptions } from '../operations/wait.ts';
 import { parseDuration, relativeTime } from '../output/duration.ts';
-import { changedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
+import { listChangedFacts, listCommand, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import { addWorkers } from './add-workers.ts';
 import { clusterOf } from './cluster-of-workers.ts';
 import { showMachineLog } from './machine-log.ts';
@@ -50,7 +50,7 @@ function facts(one: Worker, nowMs: number): LabelledFacts {
         `by operation ${cordon.operation}${cordon.wasUnschedulable ? '; an operator had cordoned it before' : ''}`,
     ],
     ['Operation', work?.operation],
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

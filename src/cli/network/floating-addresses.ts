@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   deleteCommand,
   forEachName,
   listCommand,
@@ -33,7 +33,7 @@ const FLOATING: ResourceSpec<FloatingAddress> = {
     ['Network', floating.network],
     ['Project', floating.project],
     ['Leads to', targetText(floating)],
-    ...changedFacts(floating, nowMs),
+    ...listChangedFacts(floating, nowMs),
   ],
 };
 

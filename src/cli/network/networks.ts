@@ -4,7 +4,7 @@ import { stockCommand } from './address-stock.ts';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   editOne,
@@ -41,7 +41,7 @@ const NETWORKS: ResourceSpec<Network> = {
     ['Port security', network.portSecurity ? 'on' : 'off'],
     ['QoS policy', network.qosPolicy],
     ['Bandwidth', bandwidth(network)],
-    ...changedFacts(network, nowMs),
+    ...listChangedFacts(network, nowMs),
   ],
 };
 

@@ -5,7 +5,7 @@ import { usage } from '../exit-code.ts';
 import { ipAddress, wholeNumber, parseWords } from '../input/input-file.ts';
 import { addressesText, bindingText } from './port-text.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   editOne,
@@ -57,7 +57,7 @@ const PORTS: ResourceSpec<Port> = {
     ['Bandwidth', port.minBandwidthKbps === undefined ? undefined : `${port.minBandwidthKbps} kbit/s`],
     ['PCI request', port.pciRequest],
     ['DNS name', port.dnsName],
-    ...changedFacts(port, nowMs),
+    ...listChangedFacts(port, nowMs),
   ],
 };
 

@@ -4,7 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { NothingSaid } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   deleteCommand,
   listCommand,
   resourcePath,
@@ -48,7 +48,7 @@ const QUOTAS: ResourceSpec<Quota> = {
   facts: (quota, nowMs) => [
     ['Project', quota.project],
     ...QUOTA_RESOURCES.map((what) => [TITLES[what], limitText(quota, what)] as const),
-    ...changedFacts(quota, nowMs),
+    ...listChangedFacts(quota, nowMs),
   ],
 };
 

@@ -4,7 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { NothingSaid } from '../exit-code.ts';
 import { parseWords } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   deleteCommand,
   listCommand,
   resourcePath,
@@ -32,7 +32,7 @@ const ROUTERS: ResourceSpec<Router> = {
     ['Subnets', listText(router.subnets) ?? 'none'],
     ['External', router.externalNetwork ?? 'it does not lead outside'],
     ['Address', router.nat === undefined ? undefined : `${router.nat.ip} (port ${router.nat.port})`],
-    ...changedFacts(router, nowMs),
+    ...listChangedFacts(router, nowMs),
   ],
 };
 

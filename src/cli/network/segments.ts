@@ -4,7 +4,7 @@ import { stockCommand } from './address-stock.ts';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   listCommand,
@@ -33,7 +33,7 @@ const SEGMENTS: ResourceSpec<Segment> = {
     ['Type', typeText(segment)],
     ['Physical network', segment.physicalNetwork ?? 'none: every host reaches it'],
     ['Dynamic', segment.dynamic ? 'made by the network for itself' : undefined],
-    ...changedFacts(segment, nowMs),
+    ...listChangedFacts(segment, nowMs),
   ],
 };
 

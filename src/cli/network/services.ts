@@ -5,7 +5,7 @@ import { parseDuration, relativeTime } from '../output/duration.ts';
 import { EXIT, NothingSaid } from '../exit-code.ts';
 import { wholeNumber } from '../input/input-file.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
-import { changedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
+import { listChangedFacts, listCommand, resourcePath, showCommand, type ResourceSpec } from '../resource-commands.ts';
 import type { LabelledFacts } from '../session.ts';
 import type { TableColumn } from '../output/table.ts';
 import type { MovedService, RebalancedServices, Service, ServiceReasons } from '../client/representations.ts';
@@ -49,7 +49,7 @@ function facts(one: Service, nowMs: number): LabelledFacts {
     ['Exclusion', one.exclusion],
     ['On control loss', one.onControlLoss],
     ...one.whySentences.map((sentence, nth) => [nth === 0 ? 'Why' : '', sentence] as const),
-    ...changedFacts(one, nowMs),
+    ...listChangedFacts(one, nowMs),
   ];
 }
 

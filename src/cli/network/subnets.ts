@@ -4,7 +4,7 @@ import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import { usage } from '../exit-code.ts';
 import { addressOrNone } from '../input/input-file.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   createOne,
   deleteCommand,
   editOne,
@@ -39,7 +39,7 @@ const SUBNETS: ResourceSpec<Subnet> = {
     ['Gateway', subnet.gateway ?? 'none'],
     ['Pools', poolsText(subnet)],
     ['DHCP', subnet.dhcp ? 'answered by a host with ports in it' : 'off'],
-    ...changedFacts(subnet, nowMs),
+    ...listChangedFacts(subnet, nowMs),
   ],
 };
 

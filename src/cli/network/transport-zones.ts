@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander';
 import { withAction, addExamples, commandGroup, type Cli } from '../command.ts';
 import {
-  changedFacts,
+  listChangedFacts,
   deleteCommand,
   listCommand,
   resourcePath,
@@ -31,7 +31,7 @@ const ZONES: ResourceSpec<TransportZone> = {
   facts: (zone, nowMs) => [
     ['Name', zone.name],
     ['Mesh', `${zone.mesh}: ${MESH_TEXTS[zone.mesh]}`],
-    ...changedFacts(zone, nowMs),
+    ...listChangedFacts(zone, nowMs),
   ],
 };
 

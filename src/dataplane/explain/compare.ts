@@ -87,19 +87,21 @@ function findingOf(change: SwitchChange, { compiled, read, readFlows }: Comparis
       const kept = compiled.contents.groups.some(({ id }) => id === group.id);
       return [
         `group ${group.id}`,
-        kept ? missingOrDifferent('group', groupText(group), found && groupText(found)) : unexpectedGroup(group),
+        kept
+          ? findMissingOrDifferent('group', groupText(group), found && groupText(found))
+          : describeUnexpectedGroup(group),
       ];
     }
     case 'remove-group': {
       const found = read.groups.find(({ id }) => id === change.id);
-      return [`group ${change.id}`, unexpectedGroup(found ?? { id: change.id, type: 'all', buckets: [] })];
+      return [`group ${change.id}`, describeUnexpectedGroup(found ?? { id: change.id, type: 'all', buckets: [] })];
     }
     case 'put-tunnel': {
       const { peer, address } = change.tunnel;
       const found = read.tunnels.find((tunnel) => tunnel.peer === peer);
       return [
         `tunnel ${peer}`,
-        missingOrDifferent('tunnel', `${peer} at ${address}`, found && `${peer} at ${found.address}`),
+        findMissingOrDifferent('tunnel', `${peer} at ${address}`, found && `${peer} at ${found.address}`),
       ];
     }
     case 'remove-tunnel': {
@@ -112,7 +114,7 @@ function findingOf(change: SwitchChange, { compiled, read, readFlows }: Comparis
       const found = read.externalIds[key];
       const is = found === undefined ? undefined : `${key}=${found}`;
       if (value === null) return [key, { kind: 'unexpected', what: 'external-id', text: is ?? key }];
-      return [key, missingOrDifferent('external-id', `${key}=${value}`, is)];
+      return [key, findMissingOrDifferent('external-id', `${key}=${value}`, is)];
     }
   }
 }
@@ -135,7 +137,7 @@ function flowFinding(change: FlowChange, compiled: CompileResult, found: Flow | 
   }
   return {
     ...flowFacts(change.flow, compiled),
-    ...missingOrDifferent('flow', flowText(change.flow), found && flowText(found)),
+    ...findMissingOrDifferent('flow', flowText(change.flow), found && flowText(found)),
   };
 }
 
@@ -151,11 +153,11 @@ function flowFacts(flow: Flow, compiled: CompileResult): Omit<Finding, 'kind' | 
   };
 }
 
-function missingOrDifferent(what: Finding['what'], text: string, found: string | undefined): Finding {
+function findMissingOrDifferent(what: Finding['what'], text: string, found: string | undefined): Finding {
   return found === undefined ? { kind: 'missing', what, text } : { kind: 'different', what, text, found };
 }
 
-function unexpectedGroup(group: FlowGroup): Finding {
+function describeUnexpectedGroup(group: FlowGroup): Finding {
   return { kind: 'unexpected', what: 'group', text: groupText(group) };
 }
 

@@ -37,7 +37,7 @@ const NOTHING = { tunnels: 0, flows: 0, groups: 0, services: 0, byPeer: [] };
 function impactOf(all: RemovalContext, id: string, limit: number): RemovalImpact {
   const host = findHost(all.fleet, id);
   if (host === undefined || !canHaveTunnels(host.doc)) return { host: id, ...NOTHING };
-  const { count, first } = remainingPeers(all, host, limit);
+  const { count, first } = listRemainingPeers(all, host, limit);
   const turned = collectRedirects(all, host);
   const flows = tunnelFlowCount(host.id, host.doc);
   const names = [...turned.byPeer.keys()].sort();
@@ -61,7 +61,7 @@ function tunnelFlowCount(host: string, { tunnelAddress }: TunnelEndpoint): numbe
 }
 
 /** The hosts that stay and have a tunnel to it: how many, and the first of them. */
-function remainingPeers({ zones }: RemovalContext, host: StoredHost, limit: number): TunnelEnds {
+function listRemainingPeers({ zones }: RemovalContext, host: StoredHost, limit: number): TunnelEnds {
   const zone = zones.zoneOf(host.doc);
   switch (zone?.mesh) {
     case undefined:

@@ -8,7 +8,7 @@ import { groupsIn } from '../switch/flow-syntax.ts';
 /** One after the other; each must be in force before the next. */
 export function stageBundles(mods: readonly Mod[]): readonly (readonly Mod[])[] {
   const stages: [Mod[], Mod[], Mod[]] = [[], [], []];
-  const groups = recirculatedGroups(mods);
+  const groups = findRecirculatedGroups(mods);
   const removesRecirculated = mods.some((mod) => mod.kind === 'remove-flow' && isRecirculated(mod));
   for (const mod of mods) stages[stageOf(mod, { groups, removesRecirculated })].push(mod);
   return stages.filter((turn) => turn.length > 0);
@@ -35,7 +35,7 @@ function stageOf(mod: Mod, { groups, removesRecirculated }: StageContext): 0 | 1
   }
 }
 
-function recirculatedGroups(mods: readonly Mod[]): ReadonlySet<number> {
+function findRecirculatedGroups(mods: readonly Mod[]): ReadonlySet<number> {
   return new Set(
     mods.flatMap((mod) => (mod.kind === 'put-flow' && isRecirculated(mod) ? groupsIn(mod.flow.actions) : [])),
   );

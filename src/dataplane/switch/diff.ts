@@ -27,7 +27,7 @@ const NONE: readonly string[] = [];
 export function diff(compiled: SwitchContents, read: SwitchContents): SwitchDiff {
   const { wanted, missingPorts } = omitMissingPorts(compiled, read.ports && [...read.ports, ...bfdPortsOf(compiled)]);
   const theirs = read.flows.filter(({ cookie }) => !isOurCookie(cookie));
-  const aside = detachFromMoved(read, movedTunnelAddresses(wanted.tunnels, read.tunnels));
+  const aside = detachFromMoved(read, listMovedTunnelAddresses(wanted.tunnels, read.tunnels));
   const groups = new Map([...read.groups, ...aside.groups].map((group) => [group.id, group]));
   const { put, removed, conflicts } = flowChanges(wanted.flows, read.flows, aside.flows);
   return {
@@ -39,9 +39,9 @@ export function diff(compiled: SwitchContents, read: SwitchContents): SwitchDiff
       ...wanted.groups.filter((group) => !isSameGroup(groups.get(group.id), group)).map(putGroup),
       ...put.map(putFlow),
       ...removed.map(removeFlow),
-      ...staleGroups(wanted, [...groups.values()], theirs),
+      ...listStaleGroups(wanted, [...groups.values()], theirs),
       ...bfdToDisable(wanted.tunnels, read.tunnels),
-      ...staleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
+      ...listStaleTunnels(wanted, read, theirs).map(({ peer }): SwitchChange => ({ kind: 'remove-tunnel', peer })),
       ...externalIdsToRemove(wanted, read),
     ],
     conflicts,
@@ -65,7 +65,7 @@ function flowChanges(wanted: readonly Flow[], read: readonly Flow[], aside: read
     if (isOutdated(flow, other)) put.push(flow);
     if (other !== undefined && !isOurCookie(other.cookie)) conflicts.push(other);
   }
-  for (const flow of there.remainingFlows()) if (isOurCookie(flow.cookie)) removed.push(flow);
+  for (const flow of there.listRemainingFlows()) if (isOurCookie(flow.cookie)) removed.push(flow);
   return { put, removed, conflicts };
 }
 
@@ -111,7 +111,7 @@ function removeOutputs(actions: string, ports: readonly string[]): string {
 }
 
 /** Addresses that a peer no longer has: flows to them are removed before the tunnel changes. */
-function movedTunnelAddresses(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
+function listMovedTunnelAddresses(wanted: readonly Tunnel[], read: readonly Tunnel[]): ReadonlySet<string> {
   const next = new Map(wanted.map(({ peer, address }) => [peer, address]));
   const moved = read.filter(({ peer, address }) => next.has(peer) && next.get(peer) !== address);
   return new Set(moved.map(({ address }) => address));
@@ -160,7 +160,11 @@ function isOutdated(flow: Flow, there: Flow | undefined): boolean {
 }
 
 /** A group that a foreign flow uses stays until that flow is removed, and sends nowhere. */
-function staleGroups(wanted: SwitchContents, groups: readonly FlowGroup[], theirs: readonly Flow[]): SwitchChange[] {
+function listStaleGroups(
+  wanted: SwitchContents,
+  groups: readonly FlowGroup[],
+  theirs: readonly Flow[],
+): SwitchChange[] {
   const ids = new Set(wanted.groups.map(({ id }) => id));
   const used = new Set(theirs.flatMap(({ actions }) => groupsIn(actions)));
   return groups.flatMap((group): SwitchChange[] => {
@@ -171,7 +175,7 @@ function staleGroups(wanted: SwitchContents, groups: readonly FlowGroup[], their
   });
 }
 
-function staleTunnels(wanted: SwitchContents, read: SwitchContents, theirs: readonly Flow[]): Tunnel[] {
+function listStaleTunnels(wanted: SwitchContents, read: SwitchContents, theirs: readonly Flow[]): Tunnel[] {
   const peers = new Set(wanted.tunnels.map(({ peer }) => peer));
   const others = read.groups.filter(({ id }) => !isOurGroup(id)).flatMap(({ buckets }) => buckets);
   const used = new Set([...theirs.map(({ actions }) => actions), ...others].flatMap(peerAddressesIn));

@@ -23,7 +23,7 @@ export class FlowIndex {
   }
 
   /** The flows that were not taken out. */
-  *remainingFlows(): Iterable<Flow> {
+  *listRemainingFlows(): Iterable<Flow> {
     for (const same of this.#byMatch.values()) yield* same;
   }
 }

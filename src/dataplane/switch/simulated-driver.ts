@@ -132,7 +132,7 @@ export class SimulatedSwitch implements Switch {
 
   async listConnections(zone: number): Promise<readonly TrackedConnection[]> {
     await this.#recordCall('connections');
-    return this.trackedConnections(zone);
+    return this.listTrackedConnections(zone);
   }
 
   async importConnections(zone: number, connections: readonly TrackedConnection[]): Promise<ConntrackImport> {
@@ -159,7 +159,7 @@ export class SimulatedSwitch implements Switch {
   }
 
   /** Its tracked connections, for tests that inspect the machine and not the agent. */
-  trackedConnections(zone: number): readonly TrackedConnection[] {
+  listTrackedConnections(zone: number): readonly TrackedConnection[] {
     return [...(this.#tracked.get(zone)?.values() ?? [])];
   }
 

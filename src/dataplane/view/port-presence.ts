@@ -17,14 +17,14 @@ export function presenceChanges(fleet: FleetReader, { kind, before, after }: App
     const host = port?.binding?.host;
     if (port === undefined || host === undefined) return [];
     const other = (side === before ? after : before)?.doc as Port | undefined;
-    const within = changedScope(port, other?.binding?.host === host ? other : undefined);
+    const within = findChangedScope(port, other?.binding?.host === host ? other : undefined);
     const scope = excludeStillPresent(fleet, within, { id: side?.id ?? '', host, revision: after?.revision });
     return scope.networks.length + scope.subnets.length === 0 ? [] : [{ host, scope }];
   });
 }
 
 /** Where a port is, except where it is on the other side of the change as well. */
-function changedScope(port: Port, other: Port | undefined): PresenceScope {
+function findChangedScope(port: Port, other: Port | undefined): PresenceScope {
   const subnets = new Set(port.addresses.map(({ subnet }) => subnet));
   for (const { subnet } of other?.addresses ?? []) subnets.delete(subnet);
   return { networks: port.network === other?.network ? [] : [port.network], subnets: [...subnets] };

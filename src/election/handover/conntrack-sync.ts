@@ -29,7 +29,7 @@ export interface UnsyncedHosts {
   readonly uncopied?: readonly string[];
 }
 
-export function unsyncedHostsIn({ doc: { reason } }: StoredItem): UnsyncedHosts {
+export function readUnsyncedHosts({ doc: { reason } }: StoredItem): UnsyncedHosts {
   const hosts = reason?.['uncopied'];
   return Array.isArray(hosts) ? { uncopied: hosts as readonly string[] } : {};
 }
@@ -43,7 +43,7 @@ export function isWaitingForHosts({ doc: { reason } }: StoredItem): boolean {
 export function collectUnsyncedHosts(item: StoredItem): UnsyncedHosts {
   const { reason } = item.doc;
   const behind = isWaitingForHosts(item) ? (reason?.['hosts'] as readonly string[]) : [];
-  return { uncopied: [...new Set([...(unsyncedHostsIn(item).uncopied ?? []), ...behind])].sort() };
+  return { uncopied: [...new Set([...(readUnsyncedHosts(item).uncopied ?? []), ...behind])].sort() };
 }
 
 export function unsyncedReason(item: StoredItem, { uncopied }: UnsyncedHosts): Pick<Progress, 'reason'> {

@@ -35,7 +35,7 @@ import {
   CONNTRACK_SYNC_TIMEOUT_MS,
   SERVICE_NOT_READY,
   unsyncedReason,
-  unsyncedHostsIn,
+  readUnsyncedHosts,
   type UnsyncedHosts,
 } from './conntrack-sync.ts';
 import { clearReadinessAlarm, addReadinessAlarmToNext, addReadinessAlarm } from './readiness-alarm.ts';
@@ -114,7 +114,7 @@ function planItem(fleet: FleetReader, item: StoredItem, nowMs: number): PlannedS
       if (item.doc.step === 'drain') return planDrain(item, nowMs);
       if (item.doc.step === 'resync') return planConntrackSync(fleet, item, active, nowMs);
       return awaitHostsConverged(item, {
-        hosts: connectedOldHost(fleet, active.handover),
+        hosts: findConnectedOldHost(fleet, active.handover),
         revision: active.service.revision,
         nowMs,
       });
@@ -204,7 +204,7 @@ function hostsToRepoint(fleet: FleetReader, { service, handover: { from, to } }:
   return [...hosts].filter((host) => canTakePartInHandover(fleet, host)).sort();
 }
 
-function connectedOldHost(fleet: FleetReader, { from }: Pick<Handover, 'from'>): string[] {
+function findConnectedOldHost(fleet: FleetReader, { from }: Pick<Handover, 'from'>): string[] {
   return canTakePartInHandover(fleet, from) ? [from] : [];
 }
 
@@ -221,7 +221,7 @@ function planClear(
 ): PlannedStep[] {
   if (service === undefined) return [endSuperseded(item, service)];
   return awaitHostsConverged(item, {
-    hosts: connectedOldHost(fleet, { from: item.doc.host ?? '' }),
+    hosts: findConnectedOldHost(fleet, { from: item.doc.host ?? '' }),
     revision: service.revision,
     nowMs,
   });
@@ -253,7 +253,7 @@ function observe(fleet: FleetReader, item: StoredItem, outcome: ActionOutcome, n
   const instead = handleBfdDownTarget(fleet, item, outcome.reason, nowMs);
   if (instead !== undefined) return instead;
   const { step } = item.doc;
-  const reason = { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...unsyncedHostsIn(item) };
+  const reason = { ...outcome.reason, ...servingHostFact(fleet, item, outcome.reason), ...readUnsyncedHosts(item) };
   const policy = step === 'sync' || step === 'resync' ? COPY_BACKOFF : HANDOVER_BACKOFF;
   return retryWithBackoff(item, reason, { nowMs, policy });
 }
@@ -268,7 +268,7 @@ function servingHostFact(fleet: FleetReader, item: StoredItem, { code }: Reason)
 function advanceHandover(fleet: FleetReader, item: StoredItem, nowMs: number, unsynced?: UnsyncedHosts): RecordStep {
   const stored = fleet.get(SERVICE, idOf(SERVICE, item.doc.target.id));
   const { step } = item.doc;
-  const uncopied = unsynced ?? unsyncedHostsIn(item);
+  const uncopied = unsynced ?? readUnsyncedHosts(item);
   if (step === 'clear') return record(item, { state: 'done', step, ...unsyncedReason(item, uncopied) });
   const active = findActiveHandover(stored, item);
   if (active === undefined) return endSuperseded(item, stored);

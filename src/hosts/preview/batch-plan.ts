@@ -13,7 +13,7 @@ import {
   type PlanSteps,
 } from '../evacuator.ts';
 import { HOST, isTombstoned } from '../model.ts';
-import { drainingHosts, listRemainingTenants, siteToStayIn } from './drains-under-way.ts';
+import { findDrainingHosts, listRemainingTenants, siteToStayIn } from './drains-under-way.ts';
 import type { Slices } from './plan-slices.ts';
 
 export interface EvacuatorPlan {
@@ -60,7 +60,7 @@ export function hostsPlannedWith(fleet: FleetReader, evacuator: Evacuator, hosts
 
 /** Services are placed by what they mean to a host, not by its room: those of other drains take nothing from these. */
 function otherDrains(fleet: FleetReader, evacuator: Evacuator, named: ReadonlySet<string>): StoredHost[] {
-  return evacuator.leavesFirst === true ? [] : drainingHosts(fleet).filter(({ id }) => !named.has(id));
+  return evacuator.leavesFirst === true ? [] : findDrainingHosts(fleet).filter(({ id }) => !named.has(id));
 }
 
 function explainNamedOnly(request: BatchPlanRequest): PlanOptions {
@@ -94,12 +94,12 @@ function* planOne(slices: Slices, evacuator: Evacuator, request: BatchPlanReques
   const leavers = yield* collectLeavers(slices.fleet, evacuator, request);
   const named = namesOf(request);
   if (leavers.every(({ host, tenants }) => !named.has(host) || tenants.length === 0)) return [];
-  const { open } = tombstonedTrials(slices, (trial) => tombstone(trial, request.hosts));
+  const { open } = openTombstonedTrials(slices, (trial) => tombstone(trial, request.hosts));
   return ofNamedHosts(yield* evacuator.plan(open, leavers, explainNamedOnly(request)), request);
 }
 
 /** Opens the trials of plans that are made in slices. What is begun by a plan is begun on its trial. */
-export function tombstonedTrials(
+export function openTombstonedTrials(
   slices: Slices,
   tombstoneIn: (trial: Trial) => Steps<void>,
 ): { readonly open: OpenTrial; readonly last: () => FleetReader } {

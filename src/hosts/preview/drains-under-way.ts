@@ -11,7 +11,7 @@ import { DRAIN_KIND, openWork } from '../scale-in/host-items.ts';
 export function listRemainingTenants(evacuator: Evacuator, fleet: FleetReader, host: string): readonly Tenant[] {
   const isMoved = evacuator.leavesFirst === true || findHost(fleet, host)?.doc.leaving?.drain === true;
   if (!isMoved) return [];
-  const remaining = evacuator.remainingTenants?.(fleet, host);
+  const remaining = evacuator.listRemainingTenants?.(fleet, host);
   // In the order of the inventory: whoever is planned first gets the place.
   return remaining === undefined ? evacuator.inventory(fleet, host) : [...remaining].sort(compareIds);
 }
@@ -21,7 +21,7 @@ function compareIds(one: Tenant, other: Tenant): number {
 }
 
 /** Sorted by id. */
-export function drainingHosts(fleet: FleetReader): StoredHost[] {
+export function findDrainingHosts(fleet: FleetReader): StoredHost[] {
   return [...fleet.find(HOSTS_BY_STATE, 'state:draining')];
 }
 

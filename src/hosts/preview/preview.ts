@@ -138,7 +138,7 @@ function* assemble(
   return {
     hosts: previews,
     blocked: all.filter(({ evacuation }) => evacuation.kind === 'wait'),
-    designations: promisedEvacuations(planned).flatMap(designationMove),
+    designations: listPromisedEvacuations(planned).flatMap(designationMove),
     loads,
     interruptions,
     estimate,
@@ -182,10 +182,10 @@ export function* planPinnedInSteps(
 
 function hashOf(hosts: readonly StoredHost[], planned: readonly EvacuatorPlan[], hash: Hash): string {
   const all = planned.flatMap(({ evacuating }) => evacuating);
-  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: promisedEvacuations(planned) }, hash);
+  return planHashOf({ hosts: hosts.map(({ id }) => id), all, promised: listPromisedEvacuations(planned) }, hash);
 }
 
-function promisedEvacuations(planned: readonly EvacuatorPlan[]): PlannedEvacuation[] {
+function listPromisedEvacuations(planned: readonly EvacuatorPlan[]): PlannedEvacuation[] {
   return planned.flatMap(({ evacuator, evacuating }) => (evacuator.leavesFirst === true ? evacuating : []));
 }
 

@@ -56,7 +56,7 @@ function ambiguity(host: string, hosts: readonly string[]): Reason {
 }
 
 /** The operation that all of them have in common, if any. */
-export function sharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswer, 'operation'> {
+export function findSharedOperation(hosts: readonly HostResult[]): Pick<ScaleInAnswer, 'operation'> {
   const [first, ...others] = hosts;
   const operation = first?.operation;
   if (operation === undefined || others.some((one) => one.operation !== operation)) return {};

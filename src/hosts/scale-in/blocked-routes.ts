@@ -5,7 +5,7 @@ import type { Refusal, Steps } from '../../fleet/index.ts';
 import type { Explain } from '../../operations/index.ts';
 import { unknownHost, type StoredHost } from '../decide.ts';
 import type { PlannedEvacuation, Evacuator } from '../evacuator.ts';
-import { drainingHosts, listRemainingTenants, siteToStayIn } from '../preview/drains-under-way.ts';
+import { findDrainingHosts, listRemainingTenants, siteToStayIn } from '../preview/drains-under-way.ts';
 import { planInSlices } from '../preview/plan-slices.ts';
 import { planBatchInSteps } from '../preview/batch-plan.ts';
 import { BLOCKED, REVISIONS, renderBlocked } from '../preview/representation.ts';
@@ -49,7 +49,7 @@ export function scaleInBlockedRoute({ evacuators, explain }: BlockedRoute): Rout
       const made = await planInSlices(world, authority, function* shownSteps(slices): Steps<object | Refusal> {
         const { fleet } = slices;
         if (host !== undefined && !isVisible(fleet, caller, host)) return unknownHost(host);
-        const hosts = drainingHosts(fleet).filter(
+        const hosts = findDrainingHosts(fleet).filter(
           ({ id, doc }) => canSeeSite(caller, doc.site) && (site ?? doc.site) === doc.site && (host ?? id) === id,
         );
         const stayIn = ({ id }: StoredHost): string | undefined => siteToStayIn(fleet, id, caller.site);

@@ -10,7 +10,7 @@ import type { Hash } from '../preview/plan-hash.ts';
 import {
   resolveNamedHosts,
   refuseVerb,
-  sharedOperation,
+  findSharedOperation,
   unknownName,
   type HostResult,
   type NamedHost,
@@ -180,7 +180,7 @@ function decideVerdicts(
   const changes = [...made, ...cancelEmptiedOperations(fleet, made)];
   if (items.length === 0) {
     const hosts = verdicts.map(toHostResult);
-    return accept(changes, { ...sharedOperation(hosts), hosts });
+    return accept(changes, { ...findSharedOperation(hosts), hosts });
   }
   const began = newOperation({
     id: operation,

@@ -179,13 +179,13 @@ function underWayReason({ fleet, evacuators, host }: DrainContext, { underWay }:
 /** The next tenants of an evacuator that may move, and those found on the way that may not. Costs O(tenants returned). */
 function planNextMoves(context: DrainContext, evacuator: Evacuator, budget: number): readonly PlannedEvacuation[] {
   if (budget <= 0) return [];
-  const staying = (evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
+  const staying = (evacuator.listRemainingTenants ?? evacuator.inventory)(context.fleet, context.host.id);
   const limit = budget + LOOKS_MAX;
   const first = takeFirst(staying, limit);
   const planned = planWithinLimits(context, evacuator, first, budget);
   if (first.length < limit || planned.some(isActionable)) return planned;
   // None of the first can move: others are tried in turn, so that these do not block them for ever.
-  const all = [...(evacuator.remainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
+  const all = [...(evacuator.listRemainingTenants ?? evacuator.inventory)(context.fleet, context.host.id)];
   const from = (Math.floor(context.nowMs / LOOK_EVERY_MS) * LOOKS_MAX) % all.length;
   const turn = [...all.slice(from), ...all.slice(0, from)].slice(0, limit);
   return planWithinLimits(context, evacuator, turn, budget);

@@ -33,10 +33,10 @@ export function assessEnd(fleet: FleetReader, evacuators: readonly Evacuator[], 
   const isOpen = isConnected(host.doc);
   const connected = isOpen && !command.disconnect && command.force === undefined ? [stillConnectedReason(host)] : [];
   const all = [...blockers, ...connected];
-  return all.length > 0 ? blockedVerdict(all) : beginEnd(fleet, assessing, isOpen);
+  return all.length > 0 ? composeBlockedVerdict(all) : beginEnd(fleet, assessing, isOpen);
 }
 
-function blockedVerdict(blockers: readonly Reason[]): HostVerdict {
+function composeBlockedVerdict(blockers: readonly Reason[]): HostVerdict {
   const [reason] = blockers;
   return { result: 'blocked', blockers, ...(reason !== undefined && { reason }) };
 }

@@ -15,7 +15,7 @@ import {
 import { HOST } from '../model.ts';
 import { basisOf, isPlanBasisUnchanged, type PlanBasis } from '../preview/plan-basis.ts';
 import type { Slices } from '../preview/plan-slices.ts';
-import { targetOf, tombstonedTrials } from '../preview/batch-plan.ts';
+import { targetOf, openTombstonedTrials } from '../preview/batch-plan.ts';
 
 /** A move that is begun ends by itself, whatever becomes of the drain. */
 const MOVE_DEADLINE_MS = 3600 * 1000;
@@ -91,7 +91,7 @@ export function* startHandoversInSteps(
       leavers.push({ host, tenants: evacuator.inventory(slices.fleet, host) });
       yield;
     }
-    const trials = tombstonedTrials(slices, (trial) => addHosts(trial, tombstones));
+    const trials = openTombstonedTrials(slices, (trial) => addHosts(trial, tombstones));
     const planned = yield* evacuator.plan(trials.open, leavers, { nowMs });
     const startable = planned.filter((one) => targetOf(one) !== undefined);
     if (startable.length === 0) continue;

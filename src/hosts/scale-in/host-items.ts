@@ -81,7 +81,7 @@ export function commonSiteOf(changes: readonly Change[]): { readonly site?: stri
 }
 
 /** Open items of the hosts that may have more to do after a change. */
-export function* touchedItems(
+export function* findTouchedItems(
   fleet: FleetReader,
   evacuators: readonly Evacuator[],
   change: AppliedChange,

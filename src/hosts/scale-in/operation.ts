@@ -18,7 +18,7 @@ import { findHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { drainStep, isBlocked } from './drain.ts';
 import { BUDGET_WAITERS, hostDrainedBy, EVERY_MOVE, fullReason, moveBudgetFor } from './moves.ts';
-import { DRAIN_KIND, itemsOfHost, touchedItems } from './host-items.ts';
+import { DRAIN_KIND, itemsOfHost, findTouchedItems } from './host-items.ts';
 
 /** A move that ends makes room for one more; the next in turn may have nothing to move any more. */
 const WOKEN_PER_MOVE = 2;
@@ -58,7 +58,7 @@ function* itemsWokenBy(
   evacuators: readonly Evacuator[],
   change: AppliedChange,
 ): Iterable<StoredItem> {
-  yield* touchedItems(fleet, evacuators, change);
+  yield* findTouchedItems(fleet, evacuators, change);
   const [before, after] = [change.before?.doc as Item | undefined, change.after?.doc as Item | undefined];
   if (change.kind !== ITEM.name || before === undefined || !isOpen(before)) return;
   const isStillOpen = after !== undefined && isOpen(after);

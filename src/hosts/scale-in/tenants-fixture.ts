@@ -164,7 +164,7 @@ function evacuatorOf(kit: Kit): Evacuator {
     dependsOn: [byHost],
     inventory: (fleet, host) => [...fleet.find(byHost, host)].map(tenantOf),
     countLeaving: (fleet, host) => fleet.countOf(moving, host),
-    remainingTenants: (fleet, host) =>
+    listRemainingTenants: (fleet, host) =>
       [...fleet.find(byHost, host)].filter(({ doc }) => doc.host === host && doc.to === undefined).map(tenantOf),
     *plan(openTrial, leavers) {
       const fleet = yield* openTrial();

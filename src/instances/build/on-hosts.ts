@@ -14,7 +14,7 @@ import {
   type StageChanges,
 } from './request.ts';
 import type { CreatedInstances, Preview } from '../builder.ts';
-import { decideInParts, requestedInstanceAt } from './parts.ts';
+import { decideInParts, readRequestedInstance } from './parts.ts';
 import { attemptPlacement, type AttemptResult } from './attempt.ts';
 import { INSTANCE } from '../model.ts';
 import { isInline, placeInstance } from './placement.ts';
@@ -27,7 +27,7 @@ export function beginOnHosts(
   return decideInParts(fleet, request, (seen, show) => {
     const made: PreparedBuild[] = [];
     for (let nth = 0; nth < request.names.length; nth += 1) {
-      const one = prepareBuild(seen, command, requestedInstanceAt(request, nth), show);
+      const one = prepareBuild(seen, command, readRequestedInstance(request, nth), show);
       if ('code' in one) return refuse(one);
       if (one.kind === 'none') {
         // The others have the same requirements: they find nothing either.
@@ -117,7 +117,7 @@ export function previewOnHosts(
   return decideInParts(fleet, request, (seen, show) => {
     const done: Preview['placed'][number][] = [];
     for (let nth = 0; nth < request.names.length; nth += 1) {
-      const one = requestedInstanceAt(request, nth);
+      const one = readRequestedInstance(request, nth);
       const ports = composePorts(seen, command, one, show);
       if ('code' in ports) return ports;
       const { by, nowMs, minCount } = command;

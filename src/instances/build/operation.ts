@@ -31,7 +31,7 @@ import {
   recordBuilt,
 } from './steps.ts';
 import { beginSweep, itemsOfEvent, itemsOfHost } from '../delete/clean.ts';
-import { notPluggedFailure, PLUG_TIMEOUT_MS, reportsPlugEvents, disconnectedPorts } from '../degraded/degraded.ts';
+import { notPluggedFailure, PLUG_TIMEOUT_MS, reportsPlugEvents, listDisconnectedPorts } from '../degraded/degraded.ts';
 import { beginDeletion } from '../delete/delete.ts';
 import { keepWithoutHost } from './failure.ts';
 import { INSTANCE, type Instance, type InstanceFault, type InstanceState } from '../model.ts';
@@ -96,7 +96,7 @@ function failOverdue(fleet: FleetReader, item: StoredItem, instance: StoredInsta
   const what = doc.wasActive ? 'Try it again' : 'Delete the instance and create it again';
   const message = `The build passed its deadline. ${what}.`;
   const fault: InstanceFault = { code: 'deadline-passed', message, atMs: nowMs };
-  const sent = STEPS_WITH_COPY.includes(item.doc.step) ? doc.host : releasingHost(item);
+  const sent = STEPS_WITH_COPY.includes(item.doc.step) ? doc.host : findReleasingHost(item);
   const key = `${item.id}:late`;
   if (doc.wasActive) {
     const sweep = sent === undefined ? [] : beginSweep(id, sent, key, nowMs);
@@ -113,7 +113,7 @@ function failOverdue(fleet: FleetReader, item: StoredItem, instance: StoredInsta
 }
 
 /** The host that created the ports itself, and was ordered to release them. */
-function releasingHost({ doc: { step, host } }: StoredItem): string | undefined {
+function findReleasingHost({ doc: { step, host } }: StoredItem): string | undefined {
   return step === 'release' ? host : undefined;
 }
 
@@ -250,7 +250,7 @@ function waitForOtherPorts(item: StoredItem, { state, target }: StoredItem['doc'
 
 function planPlug(fleet: FleetReader, { item, instance, nowMs }: BuildContext): PlannedStep {
   // Only those of outside back ends: the binding of the others is known.
-  const waiting = disconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
+  const waiting = listDisconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
   if (waiting.length === 0) {
     // It does not become active on a host that was removed meanwhile.
     return decideWhileBuilding(item, (at, atMs) => {

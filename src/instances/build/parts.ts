@@ -23,7 +23,7 @@ function refuseStaging(): never {
   throw new Error('a request without parts shows a part');
 }
 
-export function requestedInstanceAt(
+export function readRequestedInstance(
   { names, flavor, nics, path, changes, revision }: ValidatedRequest,
   nth: number,
 ): RequestedInstance {

@@ -22,7 +22,7 @@ import {
 } from '../../network/index.ts';
 import { schedule, composeClaim, type ScheduleReport, type ScheduleRequest } from '../../scheduler/index.ts';
 import { exclusionsOf } from './exclusions.ts';
-import { excludedPools } from '../faults.ts';
+import { listExcludedPools } from '../faults.ts';
 import { GROUP, type Instance } from '../model.ts';
 
 export type StoredInstance = Stored<'instance', Instance>;
@@ -125,26 +125,26 @@ export function composeScheduleRequest(fleet: FleetReader, placement: PlacementR
     group: group === undefined ? undefined : { id: group.id, policy: group.doc.policy },
     onlyHost: placement.onlyHost ?? onlyHost,
     nics: placement.ports.map((port) => nicRequirementsOf(fleet, port.doc, instance)),
-    serviceVersion: requiredServiceVersion(instance),
+    serviceVersion: findRequiredServiceVersion(instance),
     ...exclusionsOf(fleet, {
       id: placement.id,
       attempts: instance.attempts,
       role: placement.role,
       leavingHosts: placement.excludedHosts ?? NONE,
     }),
-    excludedPools: excludedPools(instance.attempts),
-    tried: triedPlaces(instance),
+    excludedPools: listExcludedPools(instance.attempts),
+    tried: listTriedPlaces(instance),
     brief: placement.brief,
   };
 }
 
 /** The build keeps its path, also when older hosts have joined since: those are excluded if they do not support it. */
-function requiredServiceVersion({ path, nics }: Instance): number | undefined {
+function findRequiredServiceVersion({ path, nics }: Instance): number | undefined {
   if (nics.length === 0 || path.create === 'host') return undefined;
   return path.bind === 'conductor' ? EARLY_BIND_VERSION : EARLY_CREATE_VERSION;
 }
 
-function triedPlaces({ attempts }: Instance): ScheduleRequest['tried'] {
+function listTriedPlaces({ attempts }: Instance): ScheduleRequest['tried'] {
   if (attempts.length === 0) return undefined;
   return attempts.flatMap(({ fault, site, pools }) =>
     fault === undefined || site === undefined ? [] : [{ site, pools: pools as PoolKey[] }],

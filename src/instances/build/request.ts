@@ -157,7 +157,7 @@ export function composePorts(
   stage: StageChanges,
 ): StoredPort[] | Refusal {
   const ports: StoredPort[] = [];
-  const taken = requestedAddressKeys(nics);
+  const taken = listRequestedAddressKeys(nics);
   for (let nic = 0; nic < nics.length; nic += 1) {
     const { project, by, nowMs, securityGroups } = command;
     const nth = nthInstance * nics.length + nic;
@@ -175,7 +175,7 @@ export function composePorts(
 }
 
 /** An address requested by name for one NIC is not picked for another one before it. */
-function requestedAddressKeys(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
+function listRequestedAddressKeys(nics: readonly ResolvedNic[]): ReadonlySet<string> | undefined {
   let taken: Set<string> | undefined;
   for (const nic of nics) {
     if (nic.kind !== 'new') continue;

@@ -6,7 +6,7 @@ import { idOf, put, remove, type Change } from '../../fleet/index.ts';
 import { StoreUnavailable } from '../../journal/index.ts';
 import { NETWORK_EVENT, PORT, recordNetworkEvents, type Port } from '../../network/index.ts';
 import { decideDegraded } from './alarm.ts';
-import { degradedReason, disconnectedPorts } from './degraded.ts';
+import { degradedReason, listDisconnectedPorts } from './degraded.ts';
 import { InstancesWorld } from '../instances-fixture.ts';
 import { INSTANCE, type InstanceState } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
@@ -48,7 +48,7 @@ describe('the check of an instance', () => {
   test('ports-beyond-the-third-are-counted, not-named', async () => {
     const world = await startActive('simulated');
     await unplug(world, 'web-p0');
-    const [one] = disconnectedPorts(world.fleet, instanceIn(world));
+    const [one] = listDisconnectedPorts(world.fleet, instanceIn(world));
     const trouble = (count: number): unknown =>
       degradedReason(
         instanceIn(world),

@@ -46,7 +46,7 @@ function troubleOf(fleet: FleetReader, port: StoredPort, host: string): Disconne
 }
 
 /** The ports that are not connected where the instance is, in the order of its NICs. */
-export function disconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
+export function listDisconnectedPorts(fleet: FleetReader, { doc }: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
   return portsOf(fleet, doc).flatMap((port) => troubleOf(fleet, port, doc.host ?? '') ?? []);
 }
 
@@ -56,7 +56,7 @@ export function isAtRest({ doc: { state, builder } }: Pick<StoredInstance, 'doc'
 }
 
 export function degradedPorts(fleet: FleetReader, instance: Pick<StoredInstance, 'doc'>): DisconnectedPort[] {
-  return isAtRest(instance) ? disconnectedPorts(fleet, instance) : [];
+  return isAtRest(instance) ? listDisconnectedPorts(fleet, instance) : [];
 }
 
 export const HOST_OFF = 'instance-host-off';

@@ -7,7 +7,7 @@ import { INSTANCE, type Instance, type InstanceState } from '../model.ts';
 import { startActive } from '../move/moves-fixture.ts';
 import { instanceToJsonText } from '../representations.ts';
 import { decideDegraded } from './alarm.ts';
-import { endedChanges, readReportedInstances, recordEnded, type ReportedInstance } from './ended.ts';
+import { composeEndedChanges, readReportedInstances, recordEnded, type ReportedInstance } from './ended.ts';
 
 const WEB = idOf(INSTANCE, 'web');
 const instanceIn = (world: InstancesWorld): Instance => world.instance('web') as Instance;
@@ -22,7 +22,7 @@ async function report(world: InstancesWorld, ...reported: readonly ReportedInsta
 /** What a report would change now. */
 function changesOf(world: InstancesWorld, facts: Partial<ReportedInstance> & { readonly host?: string } = {}): number {
   const { host = instanceIn(world).host ?? '', ...reported } = facts;
-  return endedChanges(world.fleet, { host, reported: [{ ...ended(), ...reported }], nowMs: 1 }).length;
+  return composeEndedChanges(world.fleet, { host, reported: [{ ...ended(), ...reported }], nowMs: 1 }).length;
 }
 
 const shown = (
@@ -68,7 +68,7 @@ describe('what a host reports', () => {
       reported: [{ id: 'web', state: 'running' }],
       nowMs: 1,
     };
-    expect(endedChanges(world.fleet, running)).toEqual([]);
+    expect(composeEndedChanges(world.fleet, running)).toEqual([]);
   });
 
   test.each([

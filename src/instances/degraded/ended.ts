@@ -39,7 +39,7 @@ export interface EndedReport {
 const RUNNING_STATES: readonly InstanceState[] = ['active', 'moving'];
 
 /** What the report changes. Costs O(those that ended here since they were made). */
-export function endedChanges(fleet: FleetReader, { host, reported, nowMs }: EndedReport): Change[] {
+export function composeEndedChanges(fleet: FleetReader, { host, reported, nowMs }: EndedReport): Change[] {
   return reported.flatMap(({ id, state, endedAtMs }) => {
     const instance = endedAtMs === undefined ? undefined : fleet.get(INSTANCE, idOf(INSTANCE, id));
     if (endedAtMs === undefined || instance?.doc.host !== host || !RUNNING_STATES.includes(instance.doc.state))
@@ -60,7 +60,7 @@ export function endedChanges(fleet: FleetReader, { host, reported, nowMs }: Ende
 }
 
 export function recordEnded(fleet: FleetReader, report: EndedReport): Decision<null> {
-  const changes = endedChanges(fleet, report);
+  const changes = composeEndedChanges(fleet, report);
   if (changes.length > 0) mark('instance-ended-by-itself');
   return accept(changes, null);
 }

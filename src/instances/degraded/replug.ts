@@ -92,7 +92,7 @@ function loadContext(fleet: FleetReader, item: StoredItem, nowMs: number): Replu
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, item.doc.target.id));
   if (instance === undefined || !isAtRest(instance)) return undefined;
   const disconnected = degradedPorts(fleet, instance);
-  const isAnswered = item.doc.step !== 'bind' || orderedPorts(fleet, item) === undefined;
+  const isAnswered = item.doc.step !== 'bind' || readOrderedPorts(fleet, item) === undefined;
   return disconnected.length === 0 && isAnswered ? undefined : { fleet, item, instance, disconnected, nowMs };
 }
 
@@ -136,7 +136,9 @@ function retryNotConnected(look: ReplugContext, fault: string, text?: string): R
 function retryUnbound(look: ReplugContext, answers: readonly PortAnswer[], worst: PortAnswer): RecordStep {
   const { fleet, item, nowMs } = look;
   const refused = new Set(answers.flatMap(({ port, outcome }) => (outcome === 'binding-failed' ? [port] : [])));
-  const ports = (orderedPorts(fleet, item) ?? []).filter(({ id, doc }) => refused.has(id) && doc.binding !== undefined);
+  const ports = (readOrderedPorts(fleet, item) ?? []).filter(
+    ({ id, doc }) => refused.has(id) && doc.binding !== undefined,
+  );
   const changes = ports.map(({ id, doc }) => put(PORT, id, unbindPort(doc, { by: REPLUGGER, nowMs })));
   const retry = retryNotConnected(look, toFaultCode(worst.outcome), worst.text);
   return { ...retry, changes, expects: ports.map((port) => expectUnchanged(PORT, port)) };
@@ -163,26 +165,30 @@ function rebindPorts(fleet: FleetReader, item: StoredItem, nowMs: number): Recor
   const outside = ports.filter((port) => !isInline(fleet, port.doc));
   const changes = [
     ...bound.ports.map(({ id, doc }) => put(PORT, id, doc)),
-    ...outside.map(({ id, doc }) => put(PORT, id, orderedAgain(doc, host))),
+    ...outside.map(({ id, doc }) => put(PORT, id, orderAgain(doc, host))),
   ];
   const expects = [expectUnchanged(INSTANCE, instance)];
-  if (outside.length === 0) return record(item, { ...runningProgress(item), step: 'plug' }, { changes, expects });
+  if (outside.length === 0)
+    return record(item, { ...composeRunningProgress(item), step: 'plug' }, { changes, expects });
   const orders = outside.map(({ id, doc }) => `${id}:${doc.serial + 1}`);
   const reason = { code: 'ports-bound-again', instance: instance.id, host, orders };
-  return record(item, { ...runningProgress(item), step: 'bind', reason }, { changes, expects });
+  return record(item, { ...composeRunningProgress(item), step: 'bind', reason }, { changes, expects });
 }
 
 /**
  * The order replaces the binding at the back end, whatever becomes of it there: what is reported of the binding under its former serial, however late, does
  * not count any more.
  */
-function orderedAgain({ binding, ...port }: Port, host: string): Port {
+function orderAgain({ binding, ...port }: Port, host: string): Port {
   const serial = port.serial + 1;
   return { ...port, serial, ...(binding && { binding: binding.host === host ? { ...binding, serial } : binding }) };
 }
 
 /** Steps of one try count as one attempt: the backoff to the next grows with the tries. */
-function runningProgress({ doc: { attempt } }: StoredItem): { readonly state: 'running'; readonly attempt: number } {
+function composeRunningProgress({ doc: { attempt } }: StoredItem): {
+  readonly state: 'running';
+  readonly attempt: number;
+} {
   return { state: 'running', attempt };
 }
 
@@ -208,7 +214,7 @@ function reachablePoolOf(fleet: FleetReader, { doc }: StoredPort, instance: Inst
 }
 
 /** The ports whose given serials are still the last. */
-function orderedPorts(fleet: FleetReader, item: StoredItem): StoredPort[] | undefined {
+function readOrderedPorts(fleet: FleetReader, item: StoredItem): StoredPort[] | undefined {
   const orders = item.doc.reason?.['orders'];
   const all = Array.isArray(orders) ? orders.map(String) : [];
   const ports = all.flatMap((order) => {
@@ -234,7 +240,7 @@ function composePlacedInstance({
 
 function planBind(look: ReplugContext): readonly PlannedStep[] {
   const { fleet, item, instance } = look;
-  const ports = orderedPorts(fleet, item);
+  const ports = readOrderedPorts(fleet, item);
   if (ports === undefined) return [retryLater(look, { code: 'not-connected', fault: 'superseded' })];
   const built = composePlacedInstance(look);
   const order = composeBindOrder(fleet, { instance: built, host: instance.doc.host ?? '', pools: built.pools }, ports);
@@ -254,13 +260,13 @@ function handleBindOutcome(fleet: FleetReader, item: StoredItem, outcome: Action
     return why === undefined ? retryNotConnected(look, 'back-end-unavailable', worst?.text) : retryLater(look, why);
   }
   if (worst !== undefined) return retryUnbound(look, answers, worst);
-  const ports = orderedPorts(fleet, item);
+  const ports = readOrderedPorts(fleet, item);
   if (ports === undefined) return retryLater(look, { code: 'not-connected', fault: 'superseded' });
   if (ports.some((port) => reachablePoolOf(fleet, port, look.instance.doc) === undefined))
     return retryNotConnected(look, 'mapping-gone');
   const changes = recordBoundPorts(fleet, composePlacedInstance(look), answers, nowMs);
   const expects = [expectUnchanged(INSTANCE, look.instance), ...ports.map((port) => expectUnchanged(PORT, port))];
-  return record(item, { ...runningProgress(item), step: 'plug' }, { changes, expects });
+  return record(item, { ...composeRunningProgress(item), step: 'plug' }, { changes, expects });
 }
 
 function waitForPlug(look: ReplugContext): RecordStep {

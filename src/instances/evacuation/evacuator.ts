@@ -29,8 +29,8 @@ import { CLAIM, claimId, CLAIMS_BY_HOST } from '../../network/index.ts';
 import { OPEN_ITEMS_BY_HOST, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../../operations/index.ts';
 import { abandonInstances } from '../delete/abandon.ts';
 import { instancesHeldOn, isSweep } from '../delete/clean.ts';
-import { degradedReason, disconnectedPorts } from '../degraded/degraded.ts';
-import { backoffAfterFailure, affectedHosts, limitByGroup } from './pacing.ts';
+import { degradedReason, listDisconnectedPorts } from '../degraded/degraded.ts';
+import { backoffAfterFailure, findAffectedHosts, limitByGroup } from './pacing.ts';
 import {
   INSTANCE,
   INSTANCES_BY_HOST,
@@ -66,11 +66,11 @@ export const instanceEvacuator = (holds: readonly InstanceHold[], uses: Instance
 
   dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_BY_LEAVING_HOST, OPEN_ITEMS_BY_HOST],
 
-  countLeaving: (fleet, host) => [...leavingInstances(fleet, host)].filter((one) => hasOpenWork(fleet, one)).length,
-  findUnsettled: (fleet, host) => unsettledReasons(fleet, host),
-  remainingTenants: (fleet, host) => remainingTenants(fleet, host),
+  countLeaving: (fleet, host) => [...listLeavingInstances(fleet, host)].filter((one) => hasOpenWork(fleet, one)).length,
+  findUnsettled: (fleet, host) => listUnsettledReasons(fleet, host),
+  listRemainingTenants: (fleet, host) => eachRemainingTenant(fleet, host),
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
-  hostsAffectedBy: (change, fleet) => affectedHosts(fleet, change),
+  hostsAffectedBy: (change, fleet) => findAffectedHosts(fleet, change),
 
   plan: (openTrial, leavers, how) => planInstances(openTrial, leavers, { ...how, holds }),
 
@@ -100,11 +100,11 @@ function beginMoves(
 const LONG_BEFORE_MS = 3600 * 1000;
 
 /** Instances that run elsewhere by now without being connected there, including those that are moved on from there. */
-function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
+function* listUnsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
   const sinceMs = (findHost(fleet, host)?.doc.leaving?.atMs ?? 0) - LONG_BEFORE_MS;
   for (const instance of fleet.find(INSTANCES_BY_VACATED_HOST, host)) {
     if (instance.doc.changedAtMs < sinceMs) continue;
-    const troubled = disconnectedPorts(fleet, instance);
+    const troubled = listDisconnectedPorts(fleet, instance);
     if (troubled.length === 0) continue;
     // A later move is under way, or has failed in the middle: that decides what becomes of its ports.
     if (instance.doc.state === 'moving') yield unfinishedReason(fleet, instance);
@@ -112,7 +112,7 @@ function* unsettledReasons(fleet: FleetReader, host: string): Iterable<Reason> {
   }
 }
 
-function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
+function* eachRemainingTenant(fleet: FleetReader, host: string): Iterable<Tenant> {
   for (const { id, doc } of fleet.find(INSTANCES_BY_HOST, host)) {
     if (!isRelocating(doc.state)) yield { kind: INSTANCE.name, id };
   }
@@ -120,11 +120,11 @@ function* remainingTenants(fleet: FleetReader, host: string): Iterable<Tenant> {
     if (fleet.get(INSTANCE, idOf(INSTANCE, id))?.doc.host !== host) yield { kind: INSTANCE.name, id };
   }
   // Its move has failed in the middle: it neither stays nor leaves until an operator decides.
-  for (const { id } of leavingInstances(fleet, host))
+  for (const { id } of listLeavingInstances(fleet, host))
     if (!hasOpenWork(fleet, { id })) yield { kind: INSTANCE.name, id };
 }
 
-function leavingInstances(fleet: FleetReader, host: string): Iterable<StoredInstance> {
+function listLeavingInstances(fleet: FleetReader, host: string): Iterable<StoredInstance> {
   return fleet.find(INSTANCES_BY_LEAVING_HOST, host);
 }
 

@@ -7,7 +7,7 @@ import { ITEM, shortenText, type Item } from '../../operations/index.ts';
 import { CLEAN_ITEMS_BY_INSTANCE, isHold } from '../delete/clean.ts';
 import {
   GROUP,
-  vacatedHosts,
+  listVacatedHosts,
   INSTANCE,
   INSTANCES_BY_GROUP,
   RELOCATING_INSTANCES_BY_GROUP,
@@ -81,23 +81,23 @@ function limitOf(fleet: FleetReader, group: string): number | undefined {
  * The host that it left or arrived on, and those with a copy of it; those of its group, where others waited for it; and a host that need not hold a
  * copy any more.
  */
-export function affectedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
+export function findAffectedHosts(fleet: FleetReader, { kind, before, after }: AppliedChange): readonly string[] {
   if (kind === PORT.name || kind === NETWORK_EVENT.name) {
     return hostsWaitingForPort(fleet, (after ?? before)?.doc as Port | NetworkEvent | undefined);
   }
   if (before === undefined) return [];
-  if (kind === ITEM.name) return releasedHolds(before.doc as Item, after?.doc as Item | undefined);
+  if (kind === ITEM.name) return listReleasedHolds(before.doc as Item, after?.doc as Item | undefined);
   if (kind !== INSTANCE.name) return [];
   const [was, is] = [before.doc as Instance, after?.doc as Instance | undefined];
   const settled = isRelocating(was.state) && !(is !== undefined && isRelocating(is.state));
   if (!settled && was.host === is?.host && was.state === is?.state) return [];
-  const hosts = [was.host, was.move?.from, ...vacatedHosts(was), is?.host].filter((host) => host !== undefined);
+  const hosts = [was.host, was.move?.from, ...listVacatedHosts(was), is?.host].filter((host) => host !== undefined);
   if (!settled) return hosts;
   const holding = [...fleet.find(CLEAN_ITEMS_BY_INSTANCE, before.id)].flatMap(({ doc }) => doc.host ?? []);
   return [...hosts, ...holding, ...hostsOfGroup(fleet, was.place.group)];
 }
 
-function releasedHolds(was: Item, is: Item | undefined): readonly string[] {
+function listReleasedHolds(was: Item, is: Item | undefined): readonly string[] {
   return isHold(was) && was.host !== undefined && is?.step !== was.step ? [was.host] : [];
 }
 
@@ -105,7 +105,7 @@ function releasedHolds(was: Item, is: Item | undefined): readonly string[] {
 function hostsWaitingForPort(fleet: FleetReader, doc: Port | NetworkEvent | undefined): readonly string[] {
   if (doc?.instance === undefined) return [];
   const instance = fleet.get(INSTANCE, idOf(INSTANCE, doc.instance))?.doc;
-  return instance === undefined ? [] : vacatedHosts(instance);
+  return instance === undefined ? [] : listVacatedHosts(instance);
 }
 
 /** Only where a limit made others wait: it costs a scan of the group. */

@@ -18,7 +18,7 @@ import { recordBuildFailure, clearBuildFailures } from '../../scheduler/index.ts
 import { clearPromisedAddresses } from '../build/steps.ts';
 import { FAULTS, recordFault, type AttemptFailure } from '../faults.ts';
 import { detachFromHost } from '../build/failure.ts';
-import { vacatedHosts, INSTANCE, type Instance, type InstanceFault } from '../model.ts';
+import { listVacatedHosts, INSTANCE, type Instance, type InstanceFault } from '../model.ts';
 import {
   failMove,
   targetBindMode,
@@ -131,7 +131,7 @@ export function isDisconnected({ move, host }: MoveContext['instance']['doc']): 
 export function moveOn(look: MoveContext): RecordStep {
   const { move, host = '' } = look.instance.doc;
   const { from, origin = from } = move;
-  const movedOff = vacatedHosts(look.instance.doc);
+  const movedOff = listVacatedHosts(look.instance.doc);
   const changes = [putMoving(look, { move: { ...move, from: host, origin, movedOff } }), ...sweepEnd(look, from)];
   return advanceMove(look, { step: 'schedule', host: null, changes });
 }

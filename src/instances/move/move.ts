@@ -4,9 +4,9 @@ import { put, type FleetReader, type Refusal } from '../../fleet/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import type { OperationId } from '../../operations/index.ts';
-import { disconnectedPorts } from '../degraded/degraded.ts';
+import { listDisconnectedPorts } from '../degraded/degraded.ts';
 import { currentPathOf } from '../gates.ts';
-import { vacatedHosts, INSTANCE, type MoveState } from '../model.ts';
+import { listVacatedHosts, INSTANCE, type MoveState } from '../model.ts';
 import { isFencedOrRemoved, type StoredInstance } from '../build/placement.ts';
 import { notActive } from '../shelve-rebuild/shelve.ts';
 import { beginInstanceOperation, resolveInstances, type OperationRequest } from '../instance-operation.ts';
@@ -32,7 +32,7 @@ export function moveInstances(
   const moving = instances.map(({ id, doc }) => {
     const details = { operation, kind, from: doc.host ?? '', ...(target !== undefined && { target }), tries: [] };
     // Drains that wait until it is connected keep waiting, whatever the result of this move.
-    const movedOff = disconnectedPorts(fleet, { doc }).length === 0 ? [] : vacatedHosts(doc);
+    const movedOff = listDisconnectedPorts(fleet, { doc }).length === 0 ? [] : listVacatedHosts(doc);
     const move: MoveState = movedOff.length === 0 ? details : { ...details, movedOff };
     const path = currentPathOf(fleet, doc);
     return put(INSTANCE, id, { ...doc, state: 'moving', path, move, changedBy: by, changedAtMs: nowMs });

@@ -12,7 +12,7 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { itemsOfEvent, itemsOfHost } from '../delete/clean.ts';
-import { notPluggedFailure, PLUG_TIMEOUT_MS, disconnectedPorts, troublesText } from '../degraded/degraded.ts';
+import { notPluggedFailure, PLUG_TIMEOUT_MS, listDisconnectedPorts, troublesText } from '../degraded/degraded.ts';
 import { INSTANCE, type InstanceFault } from '../model.ts';
 import { composeArrival, hasClaimAtTarget, isDisconnected, switchToTarget, failTargetLost } from './arrival.ts';
 import { bindTarget, switchOver, unbindSource, unbindTarget } from './binding.ts';
@@ -26,7 +26,7 @@ import {
   targetOf,
   type MoveContext,
 } from './context.ts';
-import { rebindPorts, moveOnUnplugged, pluggingSinceMs, unpluggedPorts, waitForPlugs } from './plug.ts';
+import { rebindPorts, moveOnUnplugged, pluggingSinceMs, listUnpluggedPorts, waitForPlugs } from './plug.ts';
 import { continueAfterMoveFault, scheduleMove, failBothLost, failSourceLost, restoreInPlace } from './steps.ts';
 import {
   handleMoveAnswer,
@@ -174,14 +174,14 @@ function planAskTarget(look: MoveContext): readonly PlannedStep[] {
           instance: instance.id,
           host,
           from,
-          ...removedFact(fleet, from),
+          ...composeRemovedFact(fleet, from),
         }),
       ]
     : requestTask(look);
 }
 
 /** Otherwise it is forced down. */
-function removedFact(fleet: FleetReader, host: string): { readonly removed?: true } {
+function composeRemovedFact(fleet: FleetReader, host: string): { readonly removed?: true } {
   return isRemoved(fleet, host) ? { removed: true } : {};
 }
 
@@ -206,7 +206,7 @@ function planActivate(look: MoveContext): readonly PlannedStep[] {
 function planPlug(look: MoveContext): readonly PlannedStep[] {
   const { fleet, item, instance, nowMs } = look;
   if (isFencedOrRemoved(fleet, instance.doc.host ?? '')) return [decideStep(item, failTargetLost)];
-  const waiting = unpluggedPorts(look);
+  const waiting = listUnpluggedPorts(look);
   if (waiting.length === 0) return [decideStep(item, (at) => handlePlugged(at))];
   const failed = waiting.find(({ trouble }) => trouble === 'plug-failed');
   if (failed !== undefined || nowMs >= pluggingSinceMs(look) + PLUG_TIMEOUT_MS)
@@ -225,7 +225,7 @@ function planCleanSource(look: MoveContext): readonly PlannedStep[] {
 /** For an instance that is not known to run, when it is known that it would not be connected either. */
 function disconnectedText({ fleet, instance }: MoveContext): string {
   return isDisconnected(instance.doc)
-    ? `, nor would it be connected: ${troublesText(disconnectedPorts(fleet, instance))}`
+    ? `, nor would it be connected: ${troublesText(listDisconnectedPorts(fleet, instance))}`
     : '';
 }
 

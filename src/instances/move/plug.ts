@@ -3,7 +3,7 @@
 import { mark } from '../../fleet/index.ts';
 import { wait, type PlannedStep, type RecordStep } from '../../operations/index.ts';
 import { recordBuildFailure } from '../../scheduler/index.ts';
-import { reportsPlugEvents, disconnectedPorts, type DisconnectedPort } from '../degraded/degraded.ts';
+import { reportsPlugEvents, listDisconnectedPorts, type DisconnectedPort } from '../degraded/degraded.ts';
 import { recordFault, type AttemptFailure } from '../faults.ts';
 import { moveOn } from './arrival.ts';
 import { composeTargetInstance, type MoveContext } from './context.ts';
@@ -13,8 +13,8 @@ import { composeBindOrder } from '../back-end-orders.ts';
 const REBIND_AFTER_MS = 30_000;
 
 /** The ports that the network has not reported as plugged where the instance is now. */
-export function unpluggedPorts({ fleet, instance }: Pick<MoveContext, 'fleet' | 'instance'>): DisconnectedPort[] {
-  return disconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
+export function listUnpluggedPorts({ fleet, instance }: Pick<MoveContext, 'fleet' | 'instance'>): DisconnectedPort[] {
+  return listDisconnectedPorts(fleet, instance).filter(({ port }) => reportsPlugEvents(fleet, port));
 }
 
 /** The start of the wait; the recorded wait may be newer. */

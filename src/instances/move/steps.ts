@@ -4,10 +4,10 @@ import { mark, runTrial, put, type Change, type FleetReader } from '../../fleet/
 import { PORT } from '../../network/index.ts';
 import { endSentence, shortenText, siteLimitOf, type RecordStep } from '../../operations/index.ts';
 import { recordBuildFailure } from '../../scheduler/index.ts';
-import { disconnectedPorts, troublesText } from '../degraded/degraded.ts';
+import { listDisconnectedPorts, troublesText } from '../degraded/degraded.ts';
 import { FAULTS, canRetry, recordFault, type AttemptFailure } from '../faults.ts';
 import { dropClaim, composeFault } from '../build/failure.ts';
-import { vacatedHosts, type Attempt, type InstanceFault, type MoveState } from '../model.ts';
+import { listVacatedHosts, type Attempt, type InstanceFault, type MoveState } from '../model.ts';
 import {
   failMove,
   holdEnd,
@@ -60,7 +60,7 @@ function restartMove(look: MoveContext): MoveContext {
   const { instance } = look;
   const { doc } = instance;
   const { origin: _, ...rest } = doc.move;
-  const movedOff = vacatedHosts(doc);
+  const movedOff = listVacatedHosts(doc);
   const move: MoveState = { ...rest, from: doc.host ?? '', ...(movedOff.length > 0 && { movedOff }), tries: [] };
   return { ...look, instance: { ...instance, doc: { ...doc, state: 'moving', move } } };
 }
@@ -109,7 +109,7 @@ function endMoveInPlace(look: MoveContext, why: InstanceFault): RecordStep {
 /** For an instance whose ports are not connected where it is, that is the most important fact. */
 function composeInPlaceFault({ fleet, instance }: MoveContext, why: InstanceFault): InstanceFault {
   const { id, doc } = instance;
-  const troubled = disconnectedPorts(fleet, instance);
+  const troubled = listDisconnectedPorts(fleet, instance);
   if (troubled.length === 0) return why;
   const { host = '', move } = doc;
   const here = move.tries.find((one) => one.host === host && one.fault !== undefined);

@@ -34,15 +34,15 @@ export const createWriteChainedGroup = (s: string): string => `
   ALTER TABLE ${s}.resource ADD COLUMN digest text;
   ALTER FUNCTION ${s}.write_group RENAME TO write_unchained_group;
   CREATE FUNCTION ${s}.write_group(${UNCHAINED_PARAMETERS}) RETURNS bigint LANGUAGE plpgsql VOLATILE
-    AS ${escapeLiteral(unchainedBody(s))};
+    AS ${escapeLiteral(composeUnchainedBody(s))};
   CREATE FUNCTION ${s}.write_group_chained(${PARAMETERS}) RETURNS bigint LANGUAGE plpgsql VOLATILE
-    AS ${escapeLiteral(chainedBody(s))}`;
+    AS ${escapeLiteral(composeChainedBody(s))}`;
 
 /**
  * What servers of the version before call while they are upgraded one after the other. Their commits have no hash: the chain
  * begins anew after them, and the totals are counted anew at the next start.
  */
-function unchainedBody(s: string): string {
+function composeUnchainedBody(s: string): string {
   return `
 DECLARE
   written bigint;
@@ -55,7 +55,7 @@ BEGIN
 END`;
 }
 
-function chainedBody(s: string): string {
+function composeChainedBody(s: string): string {
   return `
 DECLARE
   size bigint := cardinality(commit_ids);

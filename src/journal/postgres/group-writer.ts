@@ -7,7 +7,7 @@ import {
   effectsOf,
   type GroupPrecondition,
   groupPreconditions,
-  guardedChanges,
+  listGuardedChanges,
   totalsDelta,
 } from '../group-effects.ts';
 import { writeChainedGroupCall } from './chained-group-function.ts';
@@ -94,7 +94,7 @@ interface GroupContext {
 function functionArguments(group: CommitGroup, { wanted, chained, head, channel }: GroupContext): unknown[] {
   const { batches, fence, expectedHead } = group;
   const { touched, upserts, deletes } = effectsOf(batches, 0, chained);
-  const guarded = guardedChanges(batches, head.revision, chained);
+  const guarded = listGuardedChanges(batches, head.revision, chained);
   const totals = guarded === undefined ? undefined : totalsDelta(guarded);
   return [
     ...[batches.map((one) => one.id), batches.map((one) => one.atMs), batches.map((one) => one.by)],

@@ -8,7 +8,7 @@ import type { CommitRow } from '../commit-row.ts';
 import type { DumpHead } from '../dump.ts';
 import type { ResourceRow } from '../load-check.ts';
 import { storeNotEmptyError, type RestoreTarget } from '../restore.ts';
-import { touchedResources } from '../stored-changes.ts';
+import { listTouchedResources } from '../stored-changes.ts';
 
 export interface PostgresRestoreOptions {
   readonly connectionString: string;
@@ -102,7 +102,7 @@ async function insertCommits(client: PoolClient, s: string, page: readonly Commi
     ],
   );
   const touched = page.flatMap(({ revision, changes }) =>
-    touchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
+    listTouchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
   );
   await client.query(
     `INSERT INTO ${s}.touched (kind, id, revision) SELECT * FROM unnest($1::text[], $2::text[], $3::bigint[])

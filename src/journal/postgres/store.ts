@@ -41,7 +41,7 @@ import type {
   Store,
   WriteAnswer,
 } from '../store.ts';
-import { touchedResources } from '../stored-changes.ts';
+import { listTouchedResources } from '../stored-changes.ts';
 
 // A page of the largest documents (64 KiB) stays below 128 MiB.
 const SNAPSHOT_PAGE = 2000;
@@ -226,7 +226,7 @@ class PostgresStore implements Store {
 
   async #deleteCommits(client: PoolClient, rows: readonly CommitRow[], last: CommitRow): Promise<void> {
     const touched = rows.flatMap(({ revision, changes }) =>
-      touchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
+      listTouchedResources(changes).map(([kind, id]) => ({ kind, id, revision })),
     );
     const text = `WITH
       untouched AS (

@@ -5,7 +5,7 @@ import {
   effectsOf,
   type GroupEffects,
   type GuardedChange,
-  guardedChanges,
+  listGuardedChanges,
   resourceConflictOf,
   totalsDelta,
 } from '../group-effects.ts';
@@ -44,7 +44,7 @@ export class SqliteGroupWriter {
         const stale = this.#fenceConflict(group, head);
         if (stale !== undefined) return { kind: 'conflict', conflict: stale };
         const chained = chainCommits(sha256, head, group.batches);
-        const guarded = guardedChanges(group.batches, head.revision, chained);
+        const guarded = listGuardedChanges(group.batches, head.revision, chained);
         if (guarded === undefined || !guarded.every((change) => this.#guard(change))) throw new CheckFirst();
         group.batches.forEach(({ changes }, at) => {
           for (const { kind, id } of changes) this.#sql.touch.run(kind, id, head.revision + at + 1);

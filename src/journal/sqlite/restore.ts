@@ -7,7 +7,7 @@ import type { ResourceRow } from '../load-check.ts';
 import { storeNotEmptyError, type RestoreTarget } from '../restore.ts';
 import { classifySqliteError } from './failure.ts';
 import { openDatabaseToRestore } from './schema.ts';
-import { touchedResources } from '../stored-changes.ts';
+import { listTouchedResources } from '../stored-changes.ts';
 
 export function openSqliteRestore(path: string, journalId: string): RestoreTarget {
   const database = openDatabaseToRestore(path, () => journalId);
@@ -31,7 +31,7 @@ export function openSqliteRestore(path: string, journalId: string): RestoreTarge
         page.forEach((row: CommitRow) => {
           const { revision, id, at_ms: atMs, by_whom: by, why, operation, changes, hash } = row;
           sql.commit.run(revision, id, atMs, by, why, operation, changes, hash);
-          for (const [kind, resource] of touchedResources(changes)) sql.touch.run(kind, resource, revision);
+          for (const [kind, resource] of listTouchedResources(changes)) sql.touch.run(kind, resource, revision);
         }),
       ),
     finish: (head) => translateErrors(() => finish(database, head, journalId)),

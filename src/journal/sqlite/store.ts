@@ -31,7 +31,7 @@ import type {
   Store,
   WriteAnswer,
 } from '../store.ts';
-import { touchedResources } from '../stored-changes.ts';
+import { listTouchedResources } from '../stored-changes.ts';
 import { leaseClockMs } from './lease-clock.ts';
 
 /** Fewer documents are read sooner than a thread has started, and block the event loop only briefly. */
@@ -192,7 +192,7 @@ export class SqliteStore implements Store {
   }
 
   #deleteCommit(row: CommitRow): void {
-    for (const [kind, id] of touchedResources(row.changes)) this.#sql.untouch.run(kind, id, row.revision);
+    for (const [kind, id] of listTouchedResources(row.changes)) this.#sql.untouch.run(kind, id, row.revision);
     this.#sql.unlog.run(row.revision);
   }
 

@@ -23,7 +23,7 @@ export interface DrainGate {
   /** Whether all that it waits for are at this step, or beyond it. */
   haveReached(step: VictimStep): boolean;
   /** One that keeps it from this step: it failed before it. */
-  failedBefore(step: VictimStep): string | undefined;
+  findFailedBefore(step: VictimStep): string | undefined;
 }
 
 export class WorkerBatch implements DrainGate {
@@ -39,7 +39,7 @@ export class WorkerBatch implements DrainGate {
     return this.#items.every((item) => hasReached(item, step));
   }
 
-  failedBefore(step: VictimStep): string | undefined {
+  findFailedBefore(step: VictimStep): string | undefined {
     return this.#items.find((item) => item.state === 'failed' && !hasReached(item, step))?.target.id;
   }
 }

@@ -109,14 +109,14 @@ async function markNode(
   const before = await api.readNode(name, how);
   const found = describeNode(before, expected);
   if (before === undefined || found.kind !== 'node') return found;
-  const made = missingMarks(before, marks);
+  const made = findMissingMarks(before, marks);
   if (Object.keys(made).length > 0) await api.markNode(before, made, how);
   const after = describeNode(await api.readNode(name, how), { uid: before.uid });
   return after.kind === 'node' ? { ...after, made } : after;
 }
 
 /** What is there stays untouched: a label of an operator may have a value. */
-function missingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBalancers }: NodeMarks): NodeMarks {
+function findMissingMarks(node: ClusterNode, { isUnschedulable, isExcludedFromLoadBalancers }: NodeMarks): NodeMarks {
   return {
     ...(isUnschedulable !== undefined && isUnschedulable !== node.isUnschedulable && { isUnschedulable }),
     ...(isExcludedFromLoadBalancers !== undefined &&

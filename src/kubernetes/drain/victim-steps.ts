@@ -123,7 +123,7 @@ export function waitForOthers(
   gate: DrainGate,
   step: keyof typeof WAITS,
 ): readonly PlannedStep[] | undefined {
-  const failed = gate.failedBefore(step);
+  const failed = gate.findFailedBefore(step);
   if (failed !== undefined) {
     mark('drain-ends-with-another');
     return [fail(item, { code: 'other-worker-failed', worker: worker.id, other: failed })];

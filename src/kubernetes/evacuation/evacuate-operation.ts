@@ -138,7 +138,7 @@ function gateOf({ fleet, worker }: Victim): DrainGate {
   return {
     haveReached: (step) => step !== 'check' || findUncordoned(fleet, cluster) === undefined,
     // One that fails keeps no other from leaving: nothing is removed here.
-    failedBefore: () => undefined,
+    findFailedBefore: () => undefined,
   };
 }
 

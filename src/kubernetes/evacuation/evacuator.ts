@@ -37,7 +37,7 @@ export const workerEvacuator: Evacuator = {
   // Of workers there is none by host. What changes of them alone changes no handover, and those are all that a start begins.
   dependsOn: [INSTANCES_BY_HOST],
   inventory: (fleet, host) => listDrainedFirst(fleet, host).map(tenantOf),
-  remainingTenants: (fleet, host) =>
+  listRemainingTenants: (fleet, host) =>
     listDrainedFirst(fleet, host)
       .filter(({ doc }) => !isEvacuated(fleet, doc))
       .map(tenantOf),

@@ -18,7 +18,7 @@ import {
 import { failSuperseded, isDue, noteOf, changeWorker } from '../drain/victim-steps.ts';
 import { itemsToWake as itemsOfVictims } from '../drain/wake.ts';
 import { limitJoin } from '../workers/transitions.ts';
-import { heldByInstance, planBuild, planInstance } from './build-steps.ts';
+import { waitForInstance, planBuild, planInstance } from './build-steps.ts';
 import { WORKER_ADD, JOINS_AT_ONCE } from './decide.ts';
 import { findJoining, hasCapacity, JOIN_STEPS, whenDue, type Joining, type JoinStep } from './joining.ts';
 import { observeContact, observeScript, orderContact, orderJoin } from './machine-steps.ts';
@@ -57,7 +57,7 @@ function planItem(
   if (item.doc.state === 'pending' && step !== 'build') return [record(item, { state: 'running', step: 'build' })];
   if (step === 'build') return planBuild(joining, builders);
   if (step === 'await-instance') return planInstance(joining);
-  const held = heldByInstance(joining);
+  const held = waitForInstance(joining);
   if (held !== undefined) return [held];
   switch (step) {
     case 'look':

@@ -77,14 +77,14 @@ function failRefused({ item, worker }: Joining, { code, message }: { code: strin
 
 export function planInstance(joining: Joining): readonly PlannedStep[] {
   const { worker } = joining;
-  const held = heldByInstance(joining);
+  const held = waitForInstance(joining);
   if (held !== undefined) return [held];
   const doc = worker.doc.state === 'building' ? beginJoining(worker.doc, noteOf(joining)) : worker.doc;
   return [changeWorker(joining, { state: 'running', step: 'look' }, doc)];
 }
 
 /** What keeps a worker from joining as long as its instance does not run. */
-export function heldByInstance(joining: Joining): RecordStep | undefined {
+export function waitForInstance(joining: Joining): RecordStep | undefined {
   const { item, worker } = joining;
   const instance = instanceOf(joining);
   if (instance === undefined) return failInstanceGone(joining);

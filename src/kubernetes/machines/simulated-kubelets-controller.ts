@@ -40,7 +40,7 @@ export class SimulatedKubeletsController {
 
   async reconcile(): Promise<void> {
     const { fleet } = this.#options.journal;
-    for (const [cluster, workers] of runningKubelets(fleet)) {
+    for (const [cluster, workers] of listRunningKubelets(fleet)) {
       const api = this.#options.apis.apiOf(cluster);
       if (api === undefined || 'reason' in api) continue;
       await this.#renewAll(api, cluster, workers);
@@ -63,7 +63,7 @@ export class SimulatedKubeletsController {
 }
 
 /** By cluster: workers that Muster joined there and whose instance runs. */
-function runningKubelets(fleet: FleetReader): Map<string, StoredWorker[]> {
+function listRunningKubelets(fleet: FleetReader): Map<string, StoredWorker[]> {
   const simulated = [...fleet.all(CLUSTER)].filter(({ doc }) => doc.reach === 'simulated');
   return new Map(
     simulated.map(({ id }) => [id, [...fleet.find(WORKERS_BY_CLUSTER, id)].filter((one) => isRunning(fleet, one))]),

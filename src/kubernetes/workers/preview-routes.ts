@@ -16,7 +16,7 @@ import { READINESS } from '../model.ts';
 import { CLUSTER_REPRESENTATION } from '../representations.ts';
 import { chooseForDrain } from './decide.ts';
 import { previewWorker } from './preview.ts';
-import { chosenWorkers, POLICY_FIELDS, WORKERS_FIELDS } from './request-fields.ts';
+import { readChosenWorkers, POLICY_FIELDS, WORKERS_FIELDS } from './request-fields.ts';
 
 const POD = strictObject({
   namespace: Type.String(),
@@ -60,7 +60,11 @@ export function previewRoute(apis: ClusterApis): Route {
       if (findVisible(fleet, CLUSTER_REPRESENTATION, { caller, id }) === undefined)
         return refusalAnswer(noSuch('cluster', id, caller));
       const { workers: nodes, count, ...overrides } = body;
-      const chosen = chooseForDrain(fleet, { cluster: id, workers: chosenWorkers(nodes, count), policy: overrides });
+      const chosen = chooseForDrain(fleet, {
+        cluster: id,
+        workers: readChosenWorkers(nodes, count),
+        policy: overrides,
+      });
       if ('code' in chosen) return refusalAnswer(chosen);
       const { policy } = chosen;
       const looked = chosen.workers.slice(0, PREVIEWED_MAX);

@@ -27,6 +27,6 @@ export const POLICY_FIELDS = {
   keepEmptyDir: Type.Optional(keepEmptyDir),
 };
 
-export function chosenWorkers(nodes: readonly string[] | undefined, count: number | undefined): ChosenWorkers {
+export function readChosenWorkers(nodes: readonly string[] | undefined, count: number | undefined): ChosenWorkers {
   return { ...(nodes !== undefined && { nodes }), ...(count !== undefined && { count }) };
 }

@@ -28,7 +28,7 @@ import { answerAccepted, WORKERS_ACCEPTED } from './accepted.ts';
 import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
 import { wholeName } from './chosen-workers.ts';
 import { forgetWorkers } from './forget.ts';
-import { chosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
+import { readChosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
 
 const TAG = 'workers';
 
@@ -109,7 +109,7 @@ function drainRoute(verb: 'drain' | 'remove', about: string, decide: DrainDecisi
     answers: { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } },
     handle: (call, world) => {
       const { workers, count, reason, ...policy } = call.body;
-      const request = { ...requestOf(call, world), why: reason, policy, workers: chosenWorkers(workers, count) };
+      const request = { ...requestOf(call, world), why: reason, policy, workers: readChosenWorkers(workers, count) };
       return {
         target: { representation: CLUSTER_REPRESENTATION, id: request.cluster },
         why: reason ?? `${verb} workers of cluster ${request.cluster}`,

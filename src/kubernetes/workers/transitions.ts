@@ -14,12 +14,12 @@ export interface AssignWork extends ChangeNote {
 /** An operation takes it in hand. */
 export function assignWork(worker: Worker, { operation, policy, keepsInstance, ...change }: AssignWork): Worker {
   const how = { ...(policy !== undefined && { policy }), ...(keepsInstance !== undefined && { keepsInstance }) };
-  return { ...worker, work: { operation, ...how }, ...changedBy(change) };
+  return { ...worker, work: { operation, ...how }, ...noteAuthor(change) };
 }
 
 /** It is being built, by the name of the Node. */
 export function assignInstance(worker: Worker, instance: string, change: ChangeNote): Worker {
-  return { ...worker, instance, ...changedBy(change) };
+  return { ...worker, instance, ...noteAuthor(change) };
 }
 
 /** Its instance runs. */
@@ -31,11 +31,11 @@ export function beginJoining(worker: Worker, change: ChangeNote): Worker {
 export function limitJoin(worker: Worker, joinByMs: number, change: ChangeNote): Worker {
   const { work } = worker;
   if (work === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} is in nobody's hands`);
-  return { ...worker, work: { ...work, joinByMs }, ...changedBy(change) };
+  return { ...worker, work: { ...work, joinByMs }, ...noteAuthor(change) };
 }
 
 export function rememberMachine(worker: Worker, machineKey: MachineKey, change: ChangeNote): Worker {
-  return { ...worker, machineKey, ...changedBy(change) };
+  return { ...worker, machineKey, ...noteAuthor(change) };
 }
 
 /** Its Node was seen Ready, and says that it is this worker's. */
@@ -69,7 +69,7 @@ export function confirmCordon(worker: Worker, made: Partial<SeenMarks> & ChangeN
   if (cordon === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} has no cordon`);
   const wasUnschedulable = cordon.wasUnschedulable && made.isUnschedulable !== true;
   const wasExcluded = cordon.wasExcluded && made.isExcludedFromLoadBalancers !== true;
-  return { ...worker, cordon: { ...cordon, wasUnschedulable, wasExcluded, isConfirmed: true }, ...changedBy(made) };
+  return { ...worker, cordon: { ...cordon, wasUnschedulable, wasExcluded, isConfirmed: true }, ...noteAuthor(made) };
 }
 
 export function finishDrain(worker: Worker, change: ChangeNote): Worker {
@@ -79,7 +79,7 @@ export function finishDrain(worker: Worker, change: ChangeNote): Worker {
 /** Nothing is done with it any more. */
 export function endWork(worker: Worker, change: ChangeNote): Worker {
   const { work: _, ...rest } = worker;
-  return { ...rest, ...changedBy(change) };
+  return { ...rest, ...noteAuthor(change) };
 }
 
 export interface BeginLeaving {
@@ -97,7 +97,7 @@ export function beginLeaving(worker: Worker, { nowMs, hasTurn }: BeginLeaving): 
 export function takeTurn(worker: Worker, change: ChangeNote): Worker {
   const { leaving } = worker;
   if (leaving === undefined) throw new Error(`worker ${worker.cluster}.${worker.node} does not leave`);
-  return { ...worker, leaving: { ...leaving, turnAtMs: change.nowMs }, ...changedBy(change) };
+  return { ...worker, leaving: { ...leaving, turnAtMs: change.nowMs }, ...noteAuthor(change) };
 }
 
 function loseTurn(worker: Worker): Worker {
@@ -155,7 +155,7 @@ export function nameProvider(worker: Worker): Worker {
 /** Its Node was deleted: the next of that name is its own, too. */
 export function forgetNode(worker: Worker, change: ChangeNote): Worker {
   const { nodeUid: _, ...rest } = worker;
-  return { ...rest, readiness: 'missing', readinessSinceMs: change.nowMs, ...changedBy(change) };
+  return { ...rest, readiness: 'missing', readinessSinceMs: change.nowMs, ...noteAuthor(change) };
 }
 
 export interface ForceNote extends ChangeNote {
@@ -167,7 +167,7 @@ export function recordForced(worker: Worker, { disruption, ...change }: ForceNot
   const forced = { disruption, by: change.by, atMs: change.nowMs };
   const { instance, ...rest } = worker;
   const kept = disruption === 'delete' || instance === undefined ? {} : { instance };
-  return { ...rest, ...kept, forced, ...changedBy(change) };
+  return { ...rest, ...kept, forced, ...noteAuthor(change) };
 }
 
 /** From here on its Node and its instance go. */
@@ -180,9 +180,9 @@ function moveTo(worker: Worker, to: WorkerState, change: ChangeNote): Worker {
   if (!WORKER_TRANSITIONS[state].includes(to))
     throw new Error(`worker ${worker.cluster}.${worker.node} cannot go from ${state} to ${to}`);
   const since = state === to ? {} : { stateSinceMs: change.nowMs };
-  return { ...worker, state: to, ...since, ...changedBy(change) };
+  return { ...worker, state: to, ...since, ...noteAuthor(change) };
 }
 
-function changedBy({ by, nowMs }: ChangeNote): Pick<Worker, 'changedBy' | 'changedAtMs'> {
+function noteAuthor({ by, nowMs }: ChangeNote): Pick<Worker, 'changedBy' | 'changedAtMs'> {
   return { changedBy: by, changedAtMs: nowMs };
 }

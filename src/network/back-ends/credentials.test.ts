@@ -8,7 +8,7 @@ import { backEndSentences } from './sentences.ts';
 import {
   isMissingCredentials,
   hasCredentials,
-  missingCredentials,
+  findMissingCredentials,
   updateCredentialsAlarm,
   parseCredentials,
   type Credentials,
@@ -65,7 +65,7 @@ describe('what is missing', () => {
     expect(isMissingCredentials(['embedded', 'host-local'], false)).toBe(false);
     expect(isMissingCredentials(['embedded', 'simulated'], false)).toBe(true);
     expect(isMissingCredentials(['simulated'], true)).toBe(false);
-    expect(missingCredentials(['embedded', 'simulated', 'simulated'], new Map())).toEqual(['simulated']);
+    expect(findMissingCredentials(['embedded', 'simulated', 'simulated'], new Map())).toEqual(['simulated']);
     expect([hasCredentials(new Map()), hasCredentials(parseOrThrow(FILE))]).toEqual([false, true]);
   });
 

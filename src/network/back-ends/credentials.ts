@@ -89,7 +89,7 @@ interface CredentialSource {
 }
 
 /** The back ends that need credentials and have none. */
-export function missingCredentials(backEnds: Iterable<BackEndName>, source: CredentialSource): BackEndName[] {
+export function findMissingCredentials(backEnds: Iterable<BackEndName>, source: CredentialSource): BackEndName[] {
   return [...new Set(backEnds)].filter((name) => CAPABILITIES[name].needsCredentials && !source.has(name));
 }
 
@@ -102,7 +102,7 @@ export function isMissingCredentials(backEnds: Iterable<BackEndName>, present: b
 
 /** Whether a server has the credentials of every back end that needs some. */
 export function hasCredentials(source: CredentialSource): boolean {
-  return missingCredentials(BACK_ENDS, source).length === 0;
+  return findMissingCredentials(BACK_ENDS, source).length === 0;
 }
 
 const ALARM_CODE = 'network-credentials-missing';

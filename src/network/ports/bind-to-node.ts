@@ -66,7 +66,7 @@ function bindToFirst(fleet: FleetReader, { port, choices, taken, used, at }: Bin
     if (!takes.every((version) => hasFree(fleet, pool, version, used))) continue;
     const addresses = resolveBoundAddresses(fleet, { port, pool, taken });
     if (!Array.isArray(addresses)) continue;
-    for (const version of takes) used.set(usedKey(pool, version), (used.get(usedKey(pool, version)) ?? 0) + 1);
+    for (const version of takes) used.set(findUsedKey(pool, version), (used.get(findUsedKey(pool, version)) ?? 0) + 1);
     const serial = port.serial + 1;
     const segment = segmentOfPool(pool) ?? '';
     const binding = { node: at.node, serial, segment, type: BINDING_TYPE };
@@ -77,10 +77,10 @@ function bindToFirst(fleet: FleetReader, { port, choices, taken, used, at }: Bin
 
 /** Addresses that are promised to instances on hosts are not free. */
 function hasFree(fleet: FleetReader, pool: PoolKey, version: IpVersion, used: ReadonlyMap<string, number>): boolean {
-  return stockOf(fleet).free(pool, version) > BigInt(used.get(usedKey(pool, version)) ?? 0);
+  return stockOf(fleet).free(pool, version) > BigInt(used.get(findUsedKey(pool, version)) ?? 0);
 }
 
-function usedKey(pool: PoolKey, version: IpVersion): string {
+function findUsedKey(pool: PoolKey, version: IpVersion): string {
   return `${pool}|${version}`;
 }
 

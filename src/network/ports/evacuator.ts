@@ -8,7 +8,7 @@ import { CLAIM, claimId } from '../claim.ts';
 import { PORT, PORTS_BY_HOST } from '../model.ts';
 import type { StoredPort } from '../networks/topology.ts';
 
-function unclaimedPorts(fleet: FleetReader, host: string): StoredPort[] {
+function listUnclaimedPorts(fleet: FleetReader, host: string): StoredPort[] {
   return [...fleet.find(PORTS_BY_HOST, host)].filter((port) => !isClaimedAt(fleet, port, host));
 }
 
@@ -20,7 +20,7 @@ function isClaimedAt(fleet: FleetReader, { doc: { instance } }: StoredPort, host
 
 export const portEvacuator: Evacuator = {
   name: 'ports',
-  inventory: (fleet, host) => unclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
+  inventory: (fleet, host) => listUnclaimedPorts(fleet, host).map(({ id }) => ({ kind: PORT.name, id })),
   dependsOn: [PORTS_BY_HOST],
   countLeaving: () => 0,
   // Nothing of it depends on the others: it needs no trial.
@@ -37,7 +37,8 @@ export const portEvacuator: Evacuator = {
   },
   begin: () => runInOneStep({ changes: [] }),
   // A back end outside may still have it bound there: the next bind has a higher serial and replaces it.
-  abandon: (fleet, host, at) => unclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
+  abandon: (fleet, host, at) =>
+    listUnclaimedPorts(fleet, host).map(({ id, doc }) => put(PORT, id, unbindPort(doc, at))),
 };
 
 export const portEvacuatorSentences: ReasonSentences = {

@@ -9,7 +9,7 @@ import {
   HOST_REF,
   ID,
   permits,
-  requestedProject,
+  readRequestedProject,
   readRoutes,
   refusalAnswer,
   renderCommitted,
@@ -86,7 +86,7 @@ const create = write({
     const id = ids.next('port');
     const other = denyOtherProject(caller, body.project);
     if (other !== undefined) return refusalAnswer(other);
-    const who = { by: caller.name, admin: permits(caller, 'admin'), ...requestedProject(caller, body.project) };
+    const who = { by: caller.name, admin: permits(caller, 'admin'), ...readRequestedProject(caller, body.project) };
     const command = { ...body, ...who, id, nowMs: clock.nowMs() };
     return {
       why: `create port ${id}`,

@@ -7,7 +7,7 @@ import {
   denyOtherProject,
   ID,
   permits,
-  requestedProject,
+  readRequestedProject,
   readRoutes,
   refusalAnswer,
   renderCommitted,
@@ -78,7 +78,7 @@ const create = write({
     const id = ids.next('floating');
     const other = denyOtherProject(caller, body.project);
     if (other !== undefined) return refusalAnswer(other);
-    const who = { admin: permits(caller, 'admin'), by: caller.name, ...requestedProject(caller, body.project) };
+    const who = { admin: permits(caller, 'admin'), by: caller.name, ...readRequestedProject(caller, body.project) };
     const command = { ...body, id, portId: ids.next('port'), nowMs: clock.nowMs(), ...who };
     return {
       why: `create floating address ${id}`,

@@ -128,7 +128,7 @@ function alreadyAssociatedProblem(
   { port, ip }: Inside,
   { id }: FloatingTargetRequest,
 ): Refusal | undefined {
-  const other = associatedFloatingAddresses(fleet, port).find((one) => one.id !== id && one.doc.inside?.ip === ip);
+  const other = findAssociatedFloatingAddresses(fleet, port).find((one) => one.id !== id && one.doc.inside?.ip === ip);
   if (other === undefined) return undefined;
   const message = `Floating address ${other.doc.outside.ip} is associated with ${ip} of port "${port}" already. Disassociate it first: muster floating-addresses disassociate ${other.id}`;
   return conflict('address-has-floating-address', message, {
@@ -138,13 +138,13 @@ function alreadyAssociatedProblem(
 }
 
 /** The floating addresses that are associated with a port. */
-function associatedFloatingAddresses(fleet: FleetReader, port: string): StoredFloatingAddress[] {
+function findAssociatedFloatingAddresses(fleet: FleetReader, port: string): StoredFloatingAddress[] {
   return [...fleet.find(FLOATING_ADDRESSES_BY_PORT, port)].filter(({ doc }) => doc.inside?.port === port);
 }
 
 /** A port with a floating address cannot be deleted by a user. */
 export function associatedPortProblem(fleet: FleetReader, port: string): Refusal | undefined {
-  const [floating] = associatedFloatingAddresses(fleet, port);
+  const [floating] = findAssociatedFloatingAddresses(fleet, port);
   if (floating === undefined) return undefined;
   const message = `Floating address ${floating.doc.outside.ip} is associated with port "${port}". Disassociate it first: muster floating-addresses disassociate ${floating.id}`;
   return conflict('port-has-floating-address', message, { facts: { port, floatingAddress: floating.id } });
@@ -156,7 +156,7 @@ export function disassociatePort(
   port: string,
   at: { readonly by: string; readonly nowMs: number },
 ): Change[] {
-  return associatedFloatingAddresses(fleet, port).map(({ id, doc: { inside: _, ...rest } }) =>
+  return findAssociatedFloatingAddresses(fleet, port).map(({ id, doc: { inside: _, ...rest } }) =>
     put(FLOATING_ADDRESS, id, { ...rest, changedBy: at.by, changedAtMs: at.nowMs }),
   );
 }

@@ -27,7 +27,7 @@ import {
 import { findNetwork, type StoredPort } from '../networks/topology.ts';
 
 /** The ids of a kind that a commit changed. */
-function touchedIds(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
+function listTouchedIds(changed: readonly AppliedChange[], { name }: Kind<string, never>): string[] {
   return changed.flatMap(({ kind, before, after }) => (kind === name ? [(after ?? before)?.id ?? ''] : []));
 }
 
@@ -40,18 +40,18 @@ function findAll<K extends string, D extends AnyDoc>(
 }
 
 /** The routers that a commit may have broken. */
-function affectedRouters(fleet: FleetReader, changed: readonly AppliedChange[]): StoredRouter[] {
+function findAffectedRouters(fleet: FleetReader, changed: readonly AppliedChange[]): StoredRouter[] {
   return [
-    ...findAll(fleet, ROUTER, touchedIds(changed, ROUTER)),
-    ...touchedIds(changed, SUBNET).flatMap((id) => [...fleet.find(ROUTERS_BY_SUBNET, id)]),
-    ...touchedIds(changed, NETWORK).flatMap((id) => [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, id)]),
+    ...findAll(fleet, ROUTER, listTouchedIds(changed, ROUTER)),
+    ...listTouchedIds(changed, SUBNET).flatMap((id) => [...fleet.find(ROUTERS_BY_SUBNET, id)]),
+    ...listTouchedIds(changed, NETWORK).flatMap((id) => [...fleet.find(ROUTERS_BY_EXTERNAL_NETWORK, id)]),
   ];
 }
 
 const subnetHasOneRouter: Invariant = {
   name: 'never: two routers have one subnet, or one has a subnet that is not there or has no gateway',
   check: (changed, fleet) =>
-    affectedRouters(fleet, changed).flatMap(({ id, doc }) =>
+    findAffectedRouters(fleet, changed).flatMap(({ id, doc }) =>
       doc.subnets.flatMap((subnet) => {
         const count = fleet.countOf(ROUTERS_BY_SUBNET, subnet);
         if (count > 1) return [`${subnet}: behind ${count} routers, ${id} among them`];
@@ -64,7 +64,7 @@ const subnetHasOneRouter: Invariant = {
 const subnetsDoNotOverlap: Invariant = {
   name: 'never: two subnets behind one router overlap',
   check: (changed, fleet) =>
-    affectedRouters(fleet, changed).flatMap(({ id, doc }) => {
+    findAffectedRouters(fleet, changed).flatMap(({ id, doc }) => {
       const subnets = findAll(fleet, SUBNET, doc.subnets);
       return subnets.flatMap((one, nth) =>
         subnets
@@ -76,13 +76,13 @@ const subnetsDoNotOverlap: Invariant = {
 };
 
 /** The users of external addresses that a commit may have broken, with the address that they record. */
-function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChange[]) {
+function findAffectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChange[]) {
   const ports = changed.flatMap(({ kind, before, after }) => (kind === PORT.name ? [before, after] : []));
   const users = ports.flatMap((port) => (port?.doc as Port | undefined)?.usedBy ?? []);
   const idsOf = (kind: 'router' | 'floating-address') => users.filter((one) => one.kind === kind).map(({ id }) => id);
-  const routers = [...affectedRouters(fleet, changed), ...findAll(fleet, ROUTER, idsOf('router'))];
+  const routers = [...findAffectedRouters(fleet, changed), ...findAll(fleet, ROUTER, idsOf('router'))];
   const floating = findAll(fleet, FLOATING_ADDRESS, [
-    ...touchedIds(changed, FLOATING_ADDRESS),
+    ...listTouchedIds(changed, FLOATING_ADDRESS),
     ...idsOf('floating-address'),
   ]);
   return [
@@ -94,7 +94,7 @@ function affectedAddressUsers(fleet: FleetReader, changed: readonly AppliedChang
 const externalAddressHasOwnPort: Invariant = {
   name: 'never: a router or a floating address has an address that is not that of a port of its own outside',
   check: (changed, fleet) =>
-    affectedAddressUsers(fleet, changed).flatMap(({ kind, id, network, outside }) => {
+    findAffectedAddressUsers(fleet, changed).flatMap(({ kind, id, network, outside }) => {
       if (network === undefined && outside === undefined) return [];
       const port = outside === undefined ? undefined : fleet.get(PORT, idOf(PORT, outside.port))?.doc;
       const isOwn = port?.usedBy?.kind === kind && port.usedBy.id === id && port.network === network;
@@ -108,16 +108,18 @@ const usedPortHasItsUser: Invariant = {
   name: 'never: a port has a user that is gone or has another, or is used and attached or bound',
   check: (changed, fleet) =>
     // A port is checked when its user changes, too.
-    [...findAll(fleet, PORT, touchedIds(changed, PORT)), ...formerPorts(fleet, changed)].flatMap(({ id, doc }) => {
-      if (doc.usedBy === undefined) return [];
-      const own = externalAddressOf(fleet, doc.usedBy)?.port === id;
-      return own && doc.instance === undefined && doc.binding === undefined
-        ? []
-        : [`port ${id} of ${doc.usedBy.kind} ${doc.usedBy.id}`];
-    }),
+    [...findAll(fleet, PORT, listTouchedIds(changed, PORT)), ...listFormerPorts(fleet, changed)].flatMap(
+      ({ id, doc }) => {
+        if (doc.usedBy === undefined) return [];
+        const own = externalAddressOf(fleet, doc.usedBy)?.port === id;
+        return own && doc.instance === undefined && doc.binding === undefined
+          ? []
+          : [`port ${id} of ${doc.usedBy.kind} ${doc.usedBy.id}`];
+      },
+    ),
 };
 
-function formerPorts(fleet: FleetReader, changed: readonly AppliedChange[]): StoredPort[] {
+function listFormerPorts(fleet: FleetReader, changed: readonly AppliedChange[]): StoredPort[] {
   const had = changed.flatMap(({ kind, before }) => {
     if (kind === ROUTER.name) return (before as StoredRouter | undefined)?.doc.nat?.port ?? [];
     return kind === FLOATING_ADDRESS.name
@@ -137,9 +139,9 @@ const floatingAddressHasTarget: Invariant = {
   name: 'never: a floating address leads to a port that is gone, to an address it has not, or through no router',
   check: (changed, fleet) => {
     const concerned = [
-      ...findAll(fleet, FLOATING_ADDRESS, touchedIds(changed, FLOATING_ADDRESS)),
-      ...touchedIds(changed, PORT).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]),
-      ...touchedIds(changed, ROUTER).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, id)]),
+      ...findAll(fleet, FLOATING_ADDRESS, listTouchedIds(changed, FLOATING_ADDRESS)),
+      ...listTouchedIds(changed, PORT).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_PORT, id)]),
+      ...listTouchedIds(changed, ROUTER).flatMap((id) => [...fleet.find(FLOATING_ADDRESSES_BY_ROUTER, id)]),
     ];
     return concerned.flatMap(({ id, doc: { inside, network } }) => {
       if (inside === undefined) return [];

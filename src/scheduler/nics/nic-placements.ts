@@ -83,7 +83,7 @@ export class NicPlacements implements BayTermSource {
   }
 
   /** The placement that all hosts of a bay share; undefined where each has its own. */
-  sharedPlacement({ reach }: BayGroup): NicPlacement | undefined {
+  findSharedPlacement({ reach }: BayGroup): NicPlacement | undefined {
     return reach === undefined || this.needsBandwidth ? undefined : this.placementFor(reach);
   }
 

@@ -251,7 +251,7 @@ class Search {
 
   #visit(block: number): void {
     const { filter, profile, weighing, places, index } = this.#prepared;
-    const shared = places.sharedPlacement(index.bayGroups.groupOfBay(Math.floor(block / BAY_BLOCKS)));
+    const shared = places.findSharedPlacement(index.bayGroups.groupOfBay(Math.floor(block / BAY_BLOCKS)));
     const leader = filter.passesAll && shared !== undefined ? profile.leaderOfBlock(block, weighing) : -1;
     // Unless its group lowers its score, no host in the block is better.
     if (leader !== -1 && this.#consider(leader, shared) && this.#score === this.#heap.boundOf(block)) return;

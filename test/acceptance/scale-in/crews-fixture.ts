@@ -54,7 +54,7 @@ const crewEvacuator: Evacuator = {
   typicalMoveMs: 60_000,
   dependsOn: [CREWS_BY_HOST],
   inventory: (fleet, host) => crewsOn(fleet, host, 'at-work', 'draining').map(tenantOf),
-  remainingTenants: (fleet, host) => crewsOn(fleet, host, 'at-work').map(tenantOf),
+  listRemainingTenants: (fleet, host) => crewsOn(fleet, host, 'at-work').map(tenantOf),
   countLeaving: () => 0,
   countDraining: (fleet, host) => crewsOn(fleet, host, 'draining').length,
   plan: (_openTrial, leavers) =>

@@ -80,14 +80,14 @@ describe('a leaving host is not chosen', () => {
     leaver.track(zone, opened);
     await world.start(['a']);
     await world.until('it is switched', () => world.service(NAT).handover?.phase === 'switched');
-    expect(stayer.trackedConnections(zone)).toEqual(opened);
+    expect(stayer.listTrackedConnections(zone)).toEqual(opened);
     const late = connection(3);
     leaver.track(zone, [late]);
     await world.untilState('drained', 'a');
     await world.settle();
     expect(world.designatedHostOf(NAT)).toBe('d');
-    expect(stayer.trackedConnections(zone)).toEqual([...opened, late]);
-    expect(leaver.trackedConnections(zone)).toEqual([]);
+    expect(stayer.listTrackedConnections(zone)).toEqual([...opened, late]);
+    expect(leaver.listTrackedConnections(zone)).toEqual([]);
     expect(world.operations('handover').map(({ doc }) => doc.state)).toEqual(['succeeded']);
     expectSound(world);
   });

@@ -80,7 +80,7 @@ export class InstanceRecords {
     const text = await this.#disk?.read('machine');
     if (text === undefined) return this.#refuseMissing();
     const state = readRuntimeState(text);
-    if (typeof state === 'string') throw damagedRecord(`cannot be read back: ${state}`);
+    if (typeof state === 'string') throw composeDamageError(`cannot be read back: ${state}`);
     this.#saved = text;
     this.#replace(state);
   }
@@ -88,7 +88,7 @@ export class InstanceRecords {
   /** A host that never had an instance has no file. One that had some has lost it. */
   async #refuseMissing(): Promise<void> {
     const traces = [await this.#disk?.read('machine-previous'), await this.#disk?.read('machine-used')];
-    if (traces.some((trace) => trace !== undefined)) throw damagedRecord('is missing');
+    if (traces.some((trace) => trace !== undefined)) throw composeDamageError('is missing');
   }
 
   #replace({ instances, sent }: RuntimeState): void {
@@ -147,7 +147,7 @@ function toSentInstance([id, target]: readonly [string, string]): RuntimeInstanc
 
 const HAS_BEEN_USED = 'This agent has kept a record of instances: if "agent-machine.json" is missing, it was lost.\n';
 
-export function damagedRecord(how: string): StateDamaged {
+export function composeDamageError(how: string): StateDamaged {
   const toDo = 'restore agent-machine.json, or start the agent once with --recover-instances';
   return new StateDamaged(`nothing is built or removed; ${toDo}: its record of instances ${how}`);
 }

@@ -3,7 +3,7 @@
 import type { ReportedCondition } from '../../../hosts/index.ts';
 import type { Clock } from '../../../journal/index.ts';
 import type { Disk } from '../ports.ts';
-import { damagedRecord, InstanceRecords } from './instance-records.ts';
+import { composeDamageError, InstanceRecords } from './instance-records.ts';
 import {
   CUT_SHORT,
   failCancelled,
@@ -77,7 +77,7 @@ export class NamespaceRuntime implements InstanceRuntime {
   /** An agent of before may have had a file, and said nowhere that it has. */
   async #loadRecords(): Promise<void> {
     await this.#records.load();
-    if (this.#records.isNew && (await this.#namespaces.list()).size > 0) throw damagedRecord('is missing');
+    if (this.#records.isNew && (await this.#namespaces.list()).size > 0) throw composeDamageError('is missing');
   }
 
   /** What is there and was not in the version before is left alone: it is a stray. */

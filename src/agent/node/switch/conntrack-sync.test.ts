@@ -349,7 +349,7 @@ describe('connections are forgotten', () => {
       for (let time = 0; time < times; time += 1)
         expect(await driver.perform(leave, fence)).toMatchObject({ outcome: 'failed' });
       expect(await driver.perform(leave, fence)).toEqual({ outcome: 'done' });
-      expect(its.trackedConnections(zone)).toEqual([]);
+      expect(its.listTrackedConnections(zone)).toEqual([]);
     },
   );
 

@@ -47,7 +47,7 @@ function makePods(objects: ClusterObjects, named: NamedWorkload, nowMs: number):
   }
   if (workload.ownerKind === 'none') return;
   const lacking =
-    workload.ownerKind === 'DaemonSet' ? lackingDaemons(objects, own, nowMs) : lackingReplicas(named, own);
+    workload.ownerKind === 'DaemonSet' ? listLackingDaemons(objects, own, nowMs) : listLackingReplicas(named, own);
   let { nextPod } = workload;
   for (const node of lacking) {
     const name = `${workload.name}-${nextPod}`;
@@ -63,13 +63,13 @@ function makePods(objects: ClusterObjects, named: NamedWorkload, nowMs: number):
 
 type NamedPods = readonly (readonly [string, SimulatedPod])[];
 
-function lackingReplicas({ workload }: NamedWorkload, own: NamedPods): undefined[] {
+function listLackingReplicas({ workload }: NamedWorkload, own: NamedPods): undefined[] {
   const present = own.filter(([, pod]) => pod.terminating === undefined).length;
   return Array.from({ length: Math.max(0, workload.replicas - present) }, () => undefined);
 }
 
 /** One on each node, cordoned or not. */
-function lackingDaemons({ nodes }: ClusterObjects, own: NamedPods, nowMs: number): string[] {
+function listLackingDaemons({ nodes }: ClusterObjects, own: NamedPods, nowMs: number): string[] {
   const served = new Set(own.map(([, pod]) => pod.node));
   const names = nodes.list().filter(([, node]) => readinessOf(node, nowMs) === 'ready');
   return names.map(([name]) => name).filter((name) => !served.has(name));

@@ -100,11 +100,11 @@ export class SimulatedPorts {
     const releasedSerial = known === undefined ? (this.#releasedSerials.get(port) ?? 0) : known.serial;
     const picks = order.pick && (known?.addresses.length ?? 0) === 0;
     if (known?.instance === instance && !picks) return { kind: 'already', reply: OK, port: known };
-    if (this.#tombstones.has(port)) return refusedReply(404);
+    if (this.#tombstones.has(port)) return composeRefusedReply(404);
     if (known?.instance !== instance && serial < releasedSerial) return { kind: 'stale' };
-    if (known?.instance !== undefined && known.instance !== instance) return refusedReply(409, 'PortInUse');
+    if (known?.instance !== undefined && known.instance !== instance) return composeRefusedReply(409, 'PortInUse');
     const taken = this.#takeAddresses(order, { isNew: known === undefined, picks });
-    if ('code' in taken) return refusedReply(409, taken.code);
+    if ('code' in taken) return composeRefusedReply(409, taken.code);
     const made = known ?? { mac, addresses: [], binding: undefined, serial: releasedSerial };
     return this.#put(port, { ...made, instance, addresses: [...made.addresses, ...taken.addresses] });
   }
@@ -133,13 +133,13 @@ export class SimulatedPorts {
 
   bind(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
-    if (port === undefined) return refusedReply(404);
-    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
+    if (port === undefined) return composeRefusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return composeRefusedReply(409, 'PortInUse');
     const same = port.binding?.serial === order.serial && port.binding.host === host ? port.binding : undefined;
     if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
     if (same === undefined && order.serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
-    if ('code' in placed) return refusedReply(409, placed.code);
+    if ('code' in placed) return composeRefusedReply(409, placed.code);
     const { serial } = order;
     const binding = { host, serial, type };
     const bound = { ...port, instance, addresses: placed.addresses, serial, binding, inactive: undefined };
@@ -149,14 +149,14 @@ export class SimulatedPorts {
   /** The port stays where it is, and is bound at another host as well. */
   addBinding(order: PortToBind, { instance, host, type }: BindDestination): OrderEffect {
     const port = this.#ports.get(order.port);
-    if (port === undefined) return refusedReply(404);
-    if (port.instance !== undefined && port.instance !== instance) return refusedReply(409, 'PortInUse');
+    if (port === undefined) return composeRefusedReply(404);
+    if (port.instance !== undefined && port.instance !== instance) return composeRefusedReply(409, 'PortInUse');
     const { serial } = order;
     const same = [port.inactive, port.binding].find((one) => one?.serial === serial && one.host === host);
     if (isSettled(same, type)) return { kind: 'already', reply: { ...OK, type: same.type }, port };
     if (same === undefined && serial <= port.serial) return { kind: 'stale' };
     const placed = this.#placeAddresses(order, port.addresses);
-    if ('code' in placed) return refusedReply(409, placed.code);
+    if ('code' in placed) return composeRefusedReply(409, placed.code);
     const bound = { ...port, instance, addresses: placed.addresses, serial, inactive: { host, serial, type } };
     return { ...this.#put(order.port, bound), reply: { ...OK, type } };
   }
@@ -276,6 +276,6 @@ function isStaleOrder(port: SimulatedPort, serial: number, instance: string): bo
   return serial < port.serial || (port.instance !== undefined && port.instance !== instance);
 }
 
-function refusedReply(status: number, code?: string): OrderEffect {
+function composeRefusedReply(status: number, code?: string): OrderEffect {
   return { kind: 'applied', reply: { status, ...(code !== undefined && { code }) } };
 }
