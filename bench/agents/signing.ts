@@ -2,8 +2,9 @@
 // signatures that cannot be done without, in the same rounds, by processor time.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto';
 import { pino } from 'pino';
-import { newCertificateKey, createCertificateRequest } from '../../src/agent/protocol/agent-certificate.ts';
-import { CertificateIssuer, StatementIssuer } from '../../src/agent/runtime.ts';
+import { newCertificateKey, createCertificateRequest } from '../../src/link/certificates/client-certificate.ts';
+import { StatementIssuer } from '../../src/agent/runtime.ts';
+import { CertificateIssuer } from '../../src/link/index.ts';
 import type { View } from '../../src/agent/protocol/messages.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { KeyRing } from '../../src/main/key-ring.ts';
@@ -31,7 +32,7 @@ async function issuing(scope: BenchScope, keys: KeyRing): Promise<Figure> {
   const issue = (): void => {
     const key = issuer.verifyRequest(request);
     if ('code' in key) throw new Error(key.message);
-    issuer.issue(key, 'c1');
+    issuer.issue(key, { kind: 'host', name: 'c1' });
   };
   const content = Buffer.alloc(400, 'x');
   const [publicKey, proof] = [createPublicKey(privateKey), sign('sha256', content, privateKey)];

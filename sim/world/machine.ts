@@ -2,7 +2,8 @@
 // real one. What runs on the machine runs with or without the agent.
 import type { Stamp, View } from '../../src/agent/index.ts';
 import { verifyFake } from '../../src/agent/protocol/signer-fixture.ts';
-import { DiskFailed, type Agent, type Disk, type FileName } from '../../src/agent/runtime.ts';
+import type { Agent, Disk, FileName } from '../../src/agent/runtime.ts';
+import { DiskFailed } from '../../src/link/index.ts';
 import { SimulatedSwitch } from '../../src/dataplane/runtime.ts';
 import { SimClock, SimIds } from '../kernel/clock.ts';
 import { Program } from '../kernel/program.ts';

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry, type Change } from '../fleet/index.ts';
 import type { Decision } from '../journal/index.ts';
-import { consumeJoinToken, createToken, hasAdmin, revokeToken } from './decide.ts';
+import { createToken, hasAdmin, revokeToken } from './decide.ts';
+import { consumeJoinToken } from './join-token.ts';
 import { accessModel, TOKEN, type Token } from './model.ts';
 
 const HOUR_MS = 3_600_000;
@@ -86,7 +87,15 @@ describe('consumeJoinToken', () => {
   const use = (fleet: Fleet, extra: { host?: string; hash?: string; nowMs?: number; as?: string } = {}) => {
     const { host = 'h1', hash = 'b'.repeat(64), nowMs = NOW, as = 'cred' } = extra;
     const agentToken = { id: id(as), hash };
-    return done(fleet, consumeJoinToken(fleet, { joinToken: id('j'), host, agentToken, nowMs }));
+    return done(
+      fleet,
+      consumeJoinToken(fleet, {
+        joinToken: id('j'),
+        subject: { kind: 'host', name: host },
+        credential: agentToken,
+        nowMs,
+      }),
+    );
   };
 
   test('makes the credential of its host, in one commit with its own end', () => {

@@ -1,16 +1,16 @@
-// Deciding about tokens: create, revoke, and turn a join token into a host's own credential. Secrets never come here:
+// Deciding about tokens: create and revoke them. Secrets never come here:
 // the edge hashes them and hands in the hash.
-import { idOf, put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
+import { put, type Change, type FleetReader, type Refusal, type Stored } from '../fleet/index.ts';
 import { accept, refuse, type Decision } from '../journal/index.ts';
-import { TOKEN, TOKENS_BY_HOST, TOKENS_BY_ROLE, type Token, type TokenId } from './model.ts';
+import { TOKEN, TOKENS_BY_HOST, TOKENS_BY_MANAGER, TOKENS_BY_ROLE, type Token, type TokenId } from './model.ts';
 
 export interface NewToken extends Omit<Token, 'revoked' | 'consumed'> {
   readonly id: TokenId;
 }
 
 export function createToken(fleet: FleetReader, { id, ...token }: NewToken): Decision<TokenId> {
-  const forHost = token.role === 'agent' || token.role === 'join';
-  const forManager = token.role === 'manager';
+  const forManager = token.role === 'manager' || (token.role === 'join' && token.manager !== undefined);
+  const forHost = !forManager && (token.role === 'agent' || token.role === 'join');
   if (forHost !== (token.host !== undefined)) return refuse(forHost ? hostMissing(token.role) : hostUnused(token.role));
   if (forManager !== (token.manager !== undefined))
     return refuse(forManager ? managerMissing() : managerUnused(token.role));
@@ -38,52 +38,14 @@ export function revokeToken(fleet: FleetReader, { id, by, nowMs }: Revocation): 
   return accept([markRevoked(token, { by, nowMs })], id);
 }
 
-export interface JoinTokenUse {
-  /** The join token that the agent showed. */
-  readonly joinToken: TokenId;
-  readonly host: string;
-  /** The credential that the host gets instead. */
-  readonly agentToken: { readonly id: TokenId; readonly hash: string };
-  readonly nowMs: number;
-}
-
-/**
- * One use of a join token, in the commit that creates the host's credential. The same credential requested again is
- * answered as before: the answer to an agent may have been lost. Older credentials of the host end here.
- */
-export function consumeJoinToken(fleet: FleetReader, joining: JoinTokenUse): Decision<TokenId> {
-  const { joinToken, host, agentToken, nowMs } = joining;
-  const token = fleet.get(TOKEN, joinToken);
-  if (token === undefined || token.doc.role !== 'join' || token.doc.revoked !== undefined)
-    return refuse(notAJoinToken(host));
-  if (token.doc.host !== host) return refuse(joinTokenOfOtherHost(token.doc.host ?? '', host));
-  if (token.doc.consumed !== undefined) {
-    const made = fleet.get(TOKEN, idOf(TOKEN, token.doc.consumed.token));
-    const same = made !== undefined && made.doc.hash === agentToken.hash && made.doc.revoked === undefined;
-    return same ? accept([], made.id) : refuse(joinTokenUsed(host));
-  }
-  const trouble = lifetimeTrouble(token.doc, nowMs);
-  if (trouble !== undefined) return refuse(trouble === 'expired' ? joinTokenExpired(host) : joinTokenEarly(host));
-  const before = [...fleet.find(TOKENS_BY_HOST, host)].filter((one) => one.doc.role === 'agent');
-  const credential: Token = {
-    name: `agent/${host}`.slice(0, 100),
-    role: 'agent',
-    host,
-    hash: agentToken.hash,
-    createdAtMs: nowMs,
-    createdBy: token.doc.name,
-  };
-  const changes: Change[] = [
-    put(TOKEN, token.id, { ...token.doc, consumed: { atMs: nowMs, token: agentToken.id } }),
-    put(TOKEN, agentToken.id, credential),
-    ...before.map((old) => markRevoked(old, { by: token.doc.name, nowMs })),
-  ];
-  return accept(changes, agentToken.id);
-}
-
 /** Every token of a removed host: none of them is valid for a later host of the same name. */
 export function tokensOfHost(fleet: FleetReader, host: string): Stored<'token', Token>[] {
   return [...fleet.find(TOKENS_BY_HOST, host)];
+}
+
+/** Every token that speaks for a manager, or makes one that does. */
+export function tokensOfManager(fleet: FleetReader, manager: string): Stored<'token', Token>[] {
+  return [...fleet.find(TOKENS_BY_MANAGER, manager)];
 }
 
 export function revokeTokenChange(token: Stored<'token', Token>, by: string, nowMs: number): Change {
@@ -185,37 +147,4 @@ function alreadyExpired(expiresAtMs: number, nowMs: number): Refusal {
 function lastAdmin(): Refusal {
   const message = 'This is the last token that may administer the whole fleet. Create another admin token first.';
   return { kind: 'conflict', code: 'last-admin-token', message };
-}
-
-function makeJoinToken(host: string): string {
-  return `Make a new one with "muster hosts join-token ${host}".`;
-}
-
-function notAJoinToken(host: string): Refusal {
-  const message = `This is not a join token, or it was revoked. ${makeJoinToken(host)}`;
-  return { kind: 'forbidden', code: 'join-token-invalid', message };
-}
-
-/** The holder of a join token may know which host it is for: the token says so itself once it is used. */
-export function joinTokenOfOtherHost(host: string, claimed: string): Refusal {
-  const message = `This join token is for host "${host}", and the agent says that it is host "${claimed}". Start the agent with --host ${host}, or make a token for the other host with "muster hosts join-token ${claimed}".`;
-  return { kind: 'forbidden', code: 'join-token-other-host', message, facts: { host } };
-}
-
-function joinTokenUsed(host: string): Refusal {
-  const message = `This join token was used already, for host "${host}". If its agent lost its credential: ${makeJoinToken(host)}`;
-  return { kind: 'gone', code: 'join-token-used', message };
-}
-
-function joinTokenExpired(host: string): Refusal {
-  return {
-    kind: 'gone',
-    code: 'join-token-expired',
-    message: `This join token of host "${host}" has expired. ${makeJoinToken(host)}`,
-  };
-}
-
-function joinTokenEarly(host: string): Refusal {
-  const message = `This join token of host "${host}" was made by a server whose clock was ahead, and does not count before that time. ${makeJoinToken(host)}`;
-  return { kind: 'gone', code: 'join-token-early', message };
 }

@@ -10,18 +10,18 @@ export {
 } from './authority.ts';
 export type { Authority, NamedByPath, StoredToken } from './authority.ts';
 export {
-  consumeJoinToken,
   createToken,
   hadAdmin,
   hasAdmin,
   isExpired,
-  joinTokenOfOtherHost,
   lifetimeTrouble,
   revokeTokenChange,
   revokeToken,
   tokensOfHost,
+  tokensOfManager,
 } from './decide.ts';
 export type { NewToken } from './decide.ts';
+export { consumeJoinToken, JOIN_SECRET, joinTokenOfOtherHost } from './join-token.ts';
 export { guardWrite, usualLocation } from './write-guard.ts';
 export type { WriteGuard, ReplayedAnswer, WriteOutcome } from './write-guard.ts';
 export { listAnswer, listQuery, listResources, scansFleet } from './list.ts';

@@ -76,6 +76,12 @@ export const TOKENS_BY_HOST: Index<'token', Token> = {
   keysOf: (doc) => (doc.host === undefined || doc.revoked !== undefined ? [] : [doc.host]),
 };
 
+export const TOKENS_BY_MANAGER: Index<'token', Token> = {
+  name: 'tokens-by-manager',
+  kind: TOKEN,
+  keysOf: (doc) => (doc.manager === undefined || doc.revoked !== undefined ? [] : [doc.manager]),
+};
+
 /** What it is made from again, in one text: fields of their own would cost their names and their places for each of them. */
 const KeptAnswer = Type.Object(
   { kept: Type.String({ description: 'src/access/kept-answer.ts' }) },
@@ -117,4 +123,7 @@ export function keptUntilHour(nowMs: number): number {
   return Math.ceil((nowMs + IDEMPOTENCY_KEPT_MS) / HOUR_MS);
 }
 
-export const accessModel: Model = { kinds: [TOKEN, IDEMPOTENCY], indexes: [TOKENS_BY_ROLE, TOKENS_BY_HOST] };
+export const accessModel: Model = {
+  kinds: [TOKEN, IDEMPOTENCY],
+  indexes: [TOKENS_BY_ROLE, TOKENS_BY_HOST, TOKENS_BY_MANAGER],
+};

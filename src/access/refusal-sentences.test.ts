@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { Fleet, idOf, put, Registry } from '../fleet/index.ts';
 import { noSuch } from './answer.ts';
 import { denyUnlessSufficient, findTroubleOf, refuseToken } from './authority.ts';
-import { consumeJoinToken, createToken } from './decide.ts';
+import { createToken } from './decide.ts';
+import { consumeJoinToken } from './join-token.ts';
 import { accessModel, TOKEN, type Token } from './model.ts';
 import type { Access, Caller } from './role.ts';
 
@@ -109,7 +110,12 @@ describe('a-join-token', () => {
   const use = (doc: Token | undefined, { host = 'h1', nowMs = NOW } = {}) => {
     const fleet = doc === undefined ? fleetWith() : fleetWith(['j', doc]);
     const agentToken = { id: id('cred'), hash: HASH };
-    return consumeJoinToken(fleet, { joinToken: id('j'), host, agentToken, nowMs });
+    return consumeJoinToken(fleet, {
+      joinToken: id('j'),
+      subject: { kind: 'host', name: host },
+      credential: agentToken,
+      nowMs,
+    });
   };
 
   test.each<[string, Token | undefined, { readonly host?: string; readonly nowMs?: number }, string, string]>([

@@ -2,9 +2,9 @@
 import { provide, provideController, serviceKey, type Module } from '../composition/index.ts';
 import { BFD_REPORTS, bfdDetectorOf } from '../election/index.ts';
 import { LIVENESS_CONTROLLER, REMOVED_REPORTS, SHARED_CREDENTIALS, VIEW_PARTS } from '../hosts/index.ts';
+import type { CertificateIssuer } from '../link/index.ts';
 import { LEASE_CONTROLLER } from '../operations/module.ts';
 import { agentSentences } from './server/sentences.ts';
-import type { CertificateIssuer } from './server/certificate-issuer.ts';
 import { certificateRoutes, type CertificateStatusOf } from './server/certificate-routes.ts';
 import { dataplaneRoutes } from './server/dataplane-routes.ts';
 import { AgentGateway } from './server/agent-gateway.ts';

@@ -1,9 +1,11 @@
 // Forwards a write from a follower to the lease holder, with the caller's own token, idempotency key and request id. It is forwarded
 // once: a second follower refuses it. A body in lines is forwarded as it comes: what the caller does not send, or cuts, does not arrive there.
+import type { X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { StoreUnavailable, type Clock, type Lease, type Store } from '../journal/index.ts';
 import { describeCertificateError } from './certificate-error.ts';
 import type { BodyStream } from './input/body-stream.ts';
+import { PEER_PROOF, type PeerProofs } from './peer-proof.ts';
 import { HttpProblem, noHolderProblem, unavailableProblem } from './problem.ts';
 
 const DECIDING_LEASE = 'fleet';
@@ -51,16 +53,27 @@ export interface ForwardRequest {
   readonly requestId: string;
   /** For a call that may take longer than others. */
   readonly timeoutMs?: number;
+  /** The certificate that the caller has shown. */
+  readonly shown?: X509Certificate | undefined;
+}
+
+interface ForwarderOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly ownUrl: () => string | undefined;
+  readonly peerProofs?: PeerProofs | undefined;
 }
 
 export class Forwarder {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #ownUrl: () => string | undefined;
+  readonly #peerProofs: PeerProofs | undefined;
   #cachedLease: { readonly lease: Lease | undefined; readonly untilMs: number } | undefined;
   #pendingRead: Promise<Lease | undefined> | undefined;
 
-  constructor(options: { readonly store: Store; readonly clock: Clock; readonly ownUrl: () => string | undefined }) {
+  constructor(options: ForwarderOptions) {
+    this.#peerProofs = options.peerProofs;
     this.#store = options.store;
     this.#clock = options.clock;
     this.#ownUrl = options.ownUrl;
@@ -97,6 +110,9 @@ export class Forwarder {
       const value = request.headers[name];
       if (typeof value === 'string') headers[name] = value;
     }
+    const { authorization } = request.headers;
+    const proof = request.shown && this.#peerProofs?.prove(request.shown, { authorization, leaseEpoch: holder.epoch });
+    if (proof !== undefined) headers[PEER_PROOF] = proof;
     const over = new AbortController();
     const succeeded = this.#abortOnNewHolder(holder, over.signal);
     const { stream, timeoutMs = FORWARD_TIMEOUT_MS } = request;

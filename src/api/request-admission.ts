@@ -12,9 +12,11 @@ import {
 } from '../access/index.ts';
 import type { Refusal } from '../fleet/index.ts';
 import type { Clock, Journal } from '../journal/index.ts';
+import type { CertificateSubject } from '../link/index.ts';
 import { addressBlockOf } from './limits/address-block.ts';
 import type { AuthenticationResult, Authenticator, CallerState } from './authenticate.ts';
 import { FORWARDED } from './forward.ts';
+import { PEER_PROOF, type PeerProofs } from './peer-proof.ts';
 import type { Connections } from './limits/connections.ts';
 import type { ServerLimits } from './limits/limits.ts';
 import type { Metrics } from './metrics.ts';
@@ -51,9 +53,13 @@ export type SignRefusal = (
   code: string,
 ) => object | undefined;
 
-/** Whether the agent of a host may be served over a connection that shows this certificate. */
+/** Whether the agent of a host, or a manager, may be served over a connection that shows this certificate. */
 export type CheckPeer = (
-  peer: { readonly host: string; readonly shown: X509Certificate | undefined; readonly isRenewal: boolean },
+  peer: {
+    readonly subject: CertificateSubject;
+    readonly shown: X509Certificate | undefined;
+    readonly isRenewal: boolean;
+  },
   nowMs: number,
 ) => Refusal | undefined;
 
@@ -69,8 +75,9 @@ export interface RequestAdmissionOptions {
   readonly onRevokedCredential?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
   readonly signRefusal?: SignRefusal | undefined;
-  /** Undefined where agents show no certificates. */
+  /** Undefined where nobody shows certificates. */
   readonly checkPeer?: CheckPeer | undefined;
+  readonly peerProofs?: PeerProofs | undefined;
 }
 
 const CATCH_UP_MS = 2000;
@@ -199,10 +206,19 @@ export class RequestAdmission {
    */
   #checkPeer({ caller, route }: AdmittedRequest, request: FastifyRequest, nowMs: number): void {
     const { checkPeer } = this.#options;
-    if (checkPeer === undefined || caller.role !== 'agent' || caller.host === undefined) return;
-    const shown = peerCertificate(request.raw.socket);
-    const refusal = checkPeer({ host: caller.host, shown, isRenewal: route.renewsCertificate === true }, nowMs);
+    const subject = subjectOf(caller);
+    if (checkPeer === undefined || subject === undefined) return;
+    const shown = peerCertificate(request.raw.socket) ?? this.#shownToForwarder(request);
+    const refusal = checkPeer({ subject, shown, isRenewal: route.renewsCertificate === true }, nowMs);
     if (refusal !== undefined) throw refusalProblem(refusal);
+  }
+
+  /** A server that forwards shows no certificate itself: it proves which one it was shown. */
+  #shownToForwarder({ headers }: FastifyRequest): X509Certificate | undefined {
+    const { peerProofs, journal } = this.#options;
+    const proof = headers[PEER_PROOF];
+    if (peerProofs === undefined || typeof proof !== 'string' || journal.fence === undefined) return undefined;
+    return peerProofs.verify(proof, { authorization: headers.authorization, leaseEpoch: journal.fence.epoch });
   }
 
   #denyUnauthenticated(found: Exclude<AuthenticationResult, { kind: 'caller' }>): HttpProblem {
@@ -283,6 +299,12 @@ function isWriting({ kind }: Route): boolean {
 function setCaller(admitted: AdmittedRequest, known: CallerState | undefined): void {
   admitted.known = known;
   admitted.caller = known?.caller ?? ANONYMOUS;
+}
+
+/** Whom a certificate has to be for; undefined for callers that show none. */
+function subjectOf({ role, host, manager }: Caller): CertificateSubject | undefined {
+  if (role === 'agent' && host !== undefined) return { kind: 'host', name: host };
+  return role === 'manager' && manager !== undefined ? { kind: 'manager', name: manager } : undefined;
 }
 
 export function readNamedByPath(request: FastifyRequest): NamedByPath {

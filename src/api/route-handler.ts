@@ -18,6 +18,7 @@ import { compileCall } from './compile-call.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
 import type { Handler, HandlerDependencies, RouteOf } from './handler.ts';
 import { demandNoIfMatch, dropJournalOfIfMatch, idempotencyIn, ifMatchIn } from './input/write-headers.ts';
+import { peerCertificate } from './peer-certificate.ts';
 import { HttpProblem, noHolderProblem, refusalProblem } from './problem.ts';
 import { releaseSlot } from './reply-writer.ts';
 import { isForwarded } from './request-admission.ts';
@@ -72,7 +73,8 @@ function remoteHandlerOf(route: Route, serving: HandlerDependencies): Handler | 
     return async (request, reply) => {
       const { method, url, body, id: requestId } = request;
       const headers = dropJournalOfIfMatch(request.headers, world.journal.journalId);
-      return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId }));
+      const shown = peerCertificate(request.raw.socket);
+      return replies.relay(reply, await forwarder.forward({ method, url, headers, body, requestId, shown }));
     };
   }
   if (route.onFollower !== 'misdirect') return undefined;

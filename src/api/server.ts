@@ -28,6 +28,7 @@ import { Metrics } from './metrics.ts';
 import { notFoundProblemFor } from './not-found.ts';
 import { HttpProblem, problemOf } from './problem.ts';
 import { createAnswerReplay, type AnswerReplay } from './answer-replay.ts';
+import type { PeerProofs } from './peer-proof.ts';
 import { ReplyWriter } from './reply-writer.ts';
 import type { SignHolder } from './handler.ts';
 import { handlerOf } from './route-handler.ts';
@@ -65,6 +66,8 @@ export interface ServerOptions {
   readonly signHolder?: SignHolder;
   readonly signRefusal?: SignRefusal;
   readonly checkPeer?: CheckPeer;
+  /** For callers with certificates whose requests are forwarded between servers. */
+  readonly peerProofs?: PeerProofs;
 }
 
 export interface ApiServer {
@@ -104,6 +107,7 @@ export function createServer(options: ServerOptions): ApiServer {
     store: options.journal.store,
     clock: options.clock,
     ownUrl: () => options.url ?? url,
+    peerProofs: options.peerProofs,
   });
   const built = builtInRoutes({
     ...options,
@@ -165,7 +169,7 @@ interface ApiParts {
 
 function buildParts(options: ServerOptions, inner: Inner): ApiParts {
   const { closing, limits } = inner;
-  const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer } = options;
+  const { journal, clock, ids, keepAliveMs, onRevokedCredential, signRefusal, checkPeer, peerProofs } = options;
   const authenticator = new Authenticator(journal.fleet);
   const connections = new Connections(limits, countClosedIn(inner.metrics));
   return {
@@ -187,6 +191,7 @@ function buildParts(options: ServerOptions, inner: Inner): ApiParts {
       onRevokedCredential,
       signRefusal,
       checkPeer,
+      peerProofs,
     }),
     workload: new FairScheduler(clock, limits),
     streams: new Streams({ limits, authenticator, clock, closing, keepAliveMs }),

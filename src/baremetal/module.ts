@@ -10,6 +10,7 @@ import {
 import { noProject, wholeFleet } from '../access/index.ts';
 import { EVACUATORS } from '../hosts/index.ts';
 import { BUILDERS } from '../instances/index.ts';
+import type { CertificateIssuer } from '../link/index.ts';
 import { SITE_USES, type SiteUse } from '../sites/index.ts';
 import { baremetalBuild } from './builder/build-operation.ts';
 import { baremetalDelete, baremetalRelease } from './builder/delete-operation.ts';
@@ -67,6 +68,7 @@ import {
   CLAIM_MODES,
   INVENTORIES,
   INVENTORIES_CONTROLLER,
+  MANAGER_CERTIFICATES,
   MANAGER_GATEWAY,
   MANAGER_LEASES,
   OUTSIDE_INVENTORIES,
@@ -105,6 +107,10 @@ const INVENTORIES_METRIC: DocumentMetric<InventoryNote> = {
   labels: ['inventory', 'claims', 'reachable'],
   labelsOf: ({ name, claims = 'unknown', unreachable }) => [name, claims, unreachable === undefined ? 'yes' : 'no'],
 };
+
+function keysSerialOf(issuer: CertificateIssuer | undefined): (() => number) | undefined {
+  return issuer && (() => issuer.serial);
+}
 
 export const baremetalModule: Module = {
   name: 'baremetal',
@@ -159,6 +165,7 @@ export const baremetalModule: Module = {
         clock,
         kinds: composition.operationKinds,
         leases: runtime.get(MANAGER_LEASES),
+        keysSerial: keysSerialOf(runtime.find(MANAGER_CERTIFICATES)?.issuer),
       });
     }),
   ],
@@ -182,7 +189,7 @@ export const baremetalModule: Module = {
       capacityRoute,
       ...inventoryRoutes,
       ...reservationRoutes({ claimModeOf: runtime.get(CLAIM_MODES).modeOf, isLeaseLive }),
-      ...managerRoutes(runtime.get(MANAGER_GATEWAY)),
+      ...managerRoutes(runtime.get(MANAGER_GATEWAY), runtime.find(MANAGER_CERTIFICATES)?.issuer),
       ...simulatedInventoryRoutes(
         (fleet, call) =>
           denyUnlessManages(fleet, { ...call, isLeaseLive }) ?? denyUnlessAwaited(fleet, operationKinds, call),

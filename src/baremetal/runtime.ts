@@ -1,6 +1,8 @@
 export { PauseGate } from './manager/pause-gate.ts';
 export { startManager } from './manager/start-manager.ts';
-export type { RunningManager } from './manager/start-manager.ts';
+export type { RunningManager, StartManagerOptions } from './manager/start-manager.ts';
+export { ManagerStateStore } from './manager/manager-state-store.ts';
+export type { ManagerFile } from './manager/manager-state-store.ts';
 export { parseIronicCredentials } from './drivers/ironic/credentials.ts';
 export type { IronicCredentials } from './drivers/ironic/credentials.ts';
 export { IronicInventory } from './drivers/ironic/inventory-driver.ts';

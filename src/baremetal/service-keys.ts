@@ -1,5 +1,6 @@
 // Service keys of bare metal: running parts that its own modules, and others, get by their names.
 import { serviceKey } from '../composition/index.ts';
+import type { CertificateIssuer } from '../link/index.ts';
 import type { Inventory } from './drivers/inventory.ts';
 import type { InventoriesController } from './inventories/inventories-controller.ts';
 import type { ManagerGateway } from './managers/gateway.ts';
@@ -7,6 +8,10 @@ import type { ManagerLeases } from './managers/leases.ts';
 import type { InventoryName } from './model.ts';
 import type { ClaimModesController } from './reservations/claim-modes-controller.ts';
 
+/** Absent where managers get no certificates. */
+export const MANAGER_CERTIFICATES = serviceKey<{ readonly issuer?: CertificateIssuer | undefined }>(
+  'manager-certificates',
+);
 /** What the store said of the managers' leases. */
 export const MANAGER_LEASES = serviceKey<ManagerLeases>('manager-leases');
 export const MANAGER_GATEWAY = serviceKey<ManagerGateway>('manager-gateway');

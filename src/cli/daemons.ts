@@ -27,6 +27,14 @@ function withServerOptions(command: Command, demo: { readonly fallback: string; 
         .choices(['off', 'optional', 'required'])
         .default('optional'),
     )
+    .addOption(
+      new Option(
+        '--manager-certificates <policy>',
+        'the same for managers of bare-metal nodes: off; optional; required: managers without are refused',
+      )
+        .choices(['off', 'optional', 'required'])
+        .default('optional'),
+    )
     .option('--insecure', 'listen beyond this machine without TLS')
     .option('--network-credentials <path>', 'credentials of network back ends that need some, in YAML or JSON')
     .option('--secret-key <path>', 'keys that secrets of the fleet are sealed by; with sqlite, else in the data folder')
@@ -129,6 +137,8 @@ export function managerCommand(cli: Cli): Command {
   const command = new Command('manager')
     .description('Run a manager of bare-metal nodes, which acts on their machines, until it is stopped')
     .requiredOption('--name <name>', 'the manager that it is; upper and lower case are the same')
+    .option('--state <folder>', 'where it keeps its credential and its certificate; needed for a join token')
+    .option('--join-token-file <path>', 'the join token from a file (env MUSTER_JOIN_TOKEN); needed once')
     .option('--host <name>', 'the host that it runs on: scaling that in has its nodes taken over first')
     .option('--site <name>', 'the site that it is in; else that of its host')
     .option('--ironic <url>', 'act on the machines of this Ironic, too, such as http://10.0.0.2:6385')
@@ -141,10 +151,17 @@ export function managerCommand(cli: Cli): Command {
     )
     .option('--insecure', 'speak plain HTTP to other machines: tokens cross the network in clear text')
     .addOption(new Option('--log-level <level>', 'what is logged').choices(LEVELS).default('info'));
-  addExamples(command, [
-    'with a token of "muster token create m1 --role manager --manager m1"',
-    'muster manager --name m1 --server https://m1:7070,https://m2:7070 --token-file /etc/muster/m1-token',
-  ]);
+  addExamples(
+    command,
+    [
+      'the first time, with a token of "muster baremetal managers join-token"',
+      'MUSTER_JOIN_TOKEN=... muster manager --name m1 --server https://c1:7070,https://c2:7070 --state /var/lib/muster-manager',
+    ],
+    [
+      'with a token of "muster token create m1 --role manager --manager m1"',
+      'muster manager --name m1 --server https://c1:7070,https://c2:7070 --token-file /etc/muster/m1-token',
+    ],
+  );
   return withStarter(cli, command, 'manager');
 }
 

@@ -1,5 +1,6 @@
 // Calls to a server of the control plane over HTTP, and what its answers mean to whoever dials. The callers bring paths and schemas.
 import type { compileChecker } from '../fleet/index.ts';
+import { isCertificateRefusal } from './certificates/certificate-refusals.ts';
 import { LinkDown, type KeyPair, type Reply, type CallTarget } from './call.ts';
 import { HttpConnections, type HttpRequest, type HttpResponse, type Origin } from './http-request.ts';
 import { tryParseJson } from './json-text.ts';
@@ -16,6 +17,8 @@ export interface ReplyClientOptions {
   readonly timeoutMs: number;
   /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
   readonly insecure?: boolean | undefined;
+  /** Of whoever shows a certificate. Another server may take one that this one does not: a call that is refused for it counts as not answered. */
+  readonly onCertificate?: ((verdict: 'refused' | 'accepted') => void) | undefined;
 }
 
 type Check = ReturnType<typeof compileChecker>;
@@ -37,10 +40,12 @@ export class ReplyClient {
   readonly #connections: HttpConnections;
   readonly #timeoutMs: number;
   readonly #insecure: boolean;
+  readonly #onCertificate: ReplyClientOptions['onCertificate'];
   /** By the server's address: a caller has few, and calls them all the time. */
   readonly #origins = new Map<string, Origin>();
 
-  constructor({ ca, pins, timeoutMs, insecure }: ReplyClientOptions) {
+  constructor({ ca, pins, timeoutMs, insecure, onCertificate }: ReplyClientOptions) {
+    this.#onCertificate = onCertificate;
     this.#insecure = insecure === true;
     this.#connections = new HttpConnections({ ca, pins, loopbackOnly: !this.#insecure });
     this.#timeoutMs = timeoutMs;
@@ -102,10 +107,18 @@ export class ReplyClient {
   async #send<A>(request: HttpRequest, check: Check): Promise<Reply<A>> {
     const answered = await this.#connections.send(request);
     const value = tryParseJson(answered.text);
-    if (answered.status < 200 || answered.status >= 300) return toErrorReply(answered, value);
+    if (answered.status < 200 || answered.status >= 300) return this.#noteRefusal(toErrorReply(answered, value));
     const problems = check(value);
     if (problems.length > 0) throw new LinkDown('the server answered what this program does not know');
+    this.#onCertificate?.('accepted');
     return { kind: 'answer', answer: value as A };
+  }
+
+  #noteRefusal(reply: Reply<never>): Reply<never> {
+    if (this.#onCertificate === undefined || reply.kind !== 'refused' || !isCertificateRefusal(reply.code))
+      return reply;
+    this.#onCertificate('refused');
+    throw new LinkDown(reply.message);
   }
 }
 

@@ -1,1 +1,2 @@
 export { ReplyClient } from './reply-client.ts';
+export { FileDisk } from './state/file-disk.ts';

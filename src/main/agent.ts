@@ -3,7 +3,14 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
-import { DEMO_TASK_DURATIONS, FileDisk, SimulatedNodeDriver, startAgent, type NodeDriver } from '../agent/runtime.ts';
+import {
+  DEMO_TASK_DURATIONS,
+  SimulatedNodeDriver,
+  startAgent,
+  type FileName,
+  type NodeDriver,
+} from '../agent/runtime.ts';
+import { FileDisk } from '../link/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
 import type { NodeModule } from '../composition/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -112,7 +119,7 @@ export function createNode(
   modules: readonly NodeModule[] = NODE_MODULES,
 ): NodeHandle {
   const { simulate, state, host = resolve(state), ovs } = options;
-  const disk = new FileDisk(state);
+  const disk = new FileDisk<FileName>(state, 'agent');
   const machine = { clock: realClock, durations: DEMO_TASK_DURATIONS, disk, modules };
   if (ovs !== undefined && simulate === true) {
     throw new StartFailure('Give --ovs or --simulate, not both: the switch is either real or simulated.');

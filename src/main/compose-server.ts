@@ -2,7 +2,7 @@
 import { INTEGRITY_CONTROLLER, INTEGRITY_HOOKS } from '../alarms/module.ts';
 import { AGENT_CERTIFICATES, HEARTBEAT_LISTENER } from '../agent/module.ts';
 import { hashSecret, type Metrics } from '../api/runtime.ts';
-import { OUTSIDE_INVENTORIES } from '../baremetal/index.ts';
+import { MANAGER_CERTIFICATES, OUTSIDE_INVENTORIES } from '../baremetal/index.ts';
 import { provide, Runtime, SECRET_MASK, type ServiceOf } from '../composition/index.ts';
 import type { SecretMask } from '../access/index.ts';
 import { SECRETS, type Secrets } from '../keys/index.ts';
@@ -11,6 +11,7 @@ import type { Journal, Lease } from '../journal/index.ts';
 import type { BACK_END_CREDENTIALS } from '../network/index.ts';
 import type { Log } from '../operations/index.ts';
 import { LEASE_CONTROLLER } from '../operations/module.ts';
+import type { ClientCertificates } from './client-certificates.ts';
 import { readClocks, realClock } from './clock.ts';
 import { coreProviders } from './core-providers.ts';
 import { realIds } from './ids.ts';
@@ -31,7 +32,7 @@ export interface ServerParts {
   readonly credentials: ServiceOf<typeof BACK_END_CREDENTIALS>;
   /** Inventories of bare-metal nodes beside the simulated one. */
   readonly outsideInventories: ServiceOf<typeof OUTSIDE_INVENTORIES>;
-  readonly certificates: ServiceOf<typeof AGENT_CERTIFICATES>;
+  readonly certificates: ClientCertificates;
   /** Agents authenticate this server by its certificate. */
   readonly isSecure: boolean;
   /** Of this server, for operators. */
@@ -68,6 +69,7 @@ export function composeServer(parts: ServerParts): Runtime {
     })),
     provide(HEARTBEAT_LISTENER, (runtime) => countingListener(metrics, runtime.get(LIVENESS_CONTROLLER))),
     provide(AGENT_CERTIFICATES, () => certificates),
+    provide(MANAGER_CERTIFICATES, () => ({ issuer: certificates.managerIssuer })),
     provide(OUTSIDE_INVENTORIES, () => outsideInventories),
   ]);
 }

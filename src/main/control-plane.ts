@@ -10,12 +10,17 @@ import { ADMIN_TOKEN_FILE, createServer, Metrics, type ApiServer } from '../api/
 import { IronicInventory, type IronicClient } from '../baremetal/runtime.ts';
 import type { Controller, Runtime } from '../composition/index.ts';
 import type { Journal } from '../journal/index.ts';
+import type { CertificateIssuer } from '../link/index.ts';
 import { SIMULATED_NETWORK } from '../network/index.ts';
 import type { SimulatedNetwork } from '../network/runtime.ts';
 import { LEASE_CONTROLLER } from '../operations/module.ts';
-import { setUpAgentCertificates, type AgentCertificatePolicy } from './agent-certificates.ts';
 import { readCertificate, type Certificate, type CertificatePaths } from './certificate.ts';
 import { CertificateReloader } from './certificate-reloader.ts';
+import {
+  setUpClientCertificates,
+  type ClientCertificatePolicies,
+  type ClientCertificates,
+} from './client-certificates.ts';
 import { realClock } from './clock.ts';
 import { composeServer } from './compose-server.ts';
 import { AUDIT_FOLDER } from './data-folder.ts';
@@ -39,8 +44,8 @@ export interface ControlPlaneOptions {
   readonly store: string;
   readonly advertise?: string;
   readonly tls?: CertificatePaths;
-  /** Whether agents get certificates, and whether they need them; without TLS neither. */
-  readonly agentCertificates?: AgentCertificatePolicy;
+  /** Whether agents and managers get certificates, and whether they need them; without TLS neither. */
+  readonly certificates?: ClientCertificatePolicies;
   /** The folder of the control plane's keys; the data folder by default. */
   readonly keys?: string;
   /** The file with the keys that seal secrets; else one in the data folder, where that is the whole store. */
@@ -66,6 +71,8 @@ export interface ControlPlane {
   readonly journal: Journal;
   readonly gateway: AgentGateway;
   readonly simulatedNetwork: SimulatedNetwork;
+  /** Absent where managers get no certificates. */
+  readonly managerIssuer: CertificateIssuer | undefined;
   readonly tokenFile: string;
   /** Rejects when a part fails without recovery. */
   readonly failed: Promise<never>;
@@ -98,7 +105,7 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const certificate = options.tls && certificateToStartWith(options.tls);
   const keys = openKeyRing(journal, options.keys ?? dataFolder, log);
   const secrets = openSecretKeys(journal, options);
-  const certificates = setUpAgentCertificates(certificate && options.agentCertificates, {
+  const certificates = setUpClientCertificates((certificate && options.certificates) ?? {}, {
     ...{ keys, clock, journal, registry: metrics.registry },
   });
   const runtime = composeServer({
@@ -144,7 +151,9 @@ async function startServer(open: OpenStore, options: ControlPlaneOptions): Promi
   const reloadCertificate = (): void => reloadFiles({ keys, secrets, reloader }, log);
   const tokenFile = join(dataFolder, ADMIN_TOKEN_FILE);
   const simulatedNetwork = runtime.get(SIMULATED_NETWORK);
-  return { url, journal, gateway, simulatedNetwork, tokenFile, failed: parts.failed, reloadCertificate, stop };
+  const { managerIssuer } = certificates;
+  const { failed } = parts;
+  return { url, journal, gateway, simulatedNetwork, managerIssuer, tokenFile, failed, reloadCertificate, stop };
 }
 
 /** In the order in which they are started: files that are read again, the lease, then what decides under it. */
@@ -178,11 +187,11 @@ function nameOf({ advertise, listen }: Pick<ControlPlaneOptions, 'advertise' | '
 function serverOptions(
   options: ControlPlaneOptions,
   certificate: Certificate | undefined,
-  { check, clients }: ReturnType<typeof setUpAgentCertificates>,
+  { server, clients }: ClientCertificates,
 ) {
   const { insecure, advertise, version, dataFolder } = options;
   return {
-    ...(check !== undefined && { checkPeer: check }),
+    ...server,
     auditFolder: join(dataFolder, AUDIT_FOLDER),
     insecure,
     version,

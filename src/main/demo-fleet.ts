@@ -1,7 +1,15 @@
 // The simulated fleet of the demonstration: every host of the control plane gets a simulated agent in this process, also those that people
 // join by hand. Agents store their state in the data folder: after a restart they keep their identity.
 import { join } from 'node:path';
-import { DEMO_TASK_DURATIONS, FileDisk, InProcessLink, SimulatedFleet, spawnFaults } from '../agent/runtime.ts';
+import {
+  DEMO_TASK_DURATIONS,
+  InProcessLink,
+  SimulatedFleet,
+  spawnFaults,
+  type Disk,
+  type FileName,
+} from '../agent/runtime.ts';
+import { FileDisk } from '../link/runtime.ts';
 import { hashSecret } from '../api/runtime.ts';
 import { NODE } from '../baremetal/index.ts';
 import { SimulatedSwitch } from '../dataplane/runtime.ts';
@@ -40,7 +48,7 @@ const SPREAD_MS_PER_HOST = 2;
 export async function startDemoFleet(plane: ControlPlane, options: DemoOptions): Promise<DemoFleet> {
   const { journal } = plane;
   const { dataFolder, log, hosts } = options;
-  const diskOf = (host: string): FileDisk => new FileDisk(join(dataFolder, 'demo', host));
+  const diskOf = (host: string): Disk => new FileDisk<FileName>(join(dataFolder, 'demo', host), 'agent');
   const fleet = new SimulatedFleet({
     journal,
     log,
@@ -76,7 +84,7 @@ export async function startDemoFleet(plane: ControlPlane, options: DemoOptions):
 }
 
 /** Its contents are in the data folder, with what runs on its host. */
-function switchOf(host: string, disk: FileDisk): SimulatedSwitch {
+function switchOf(host: string, disk: Disk): SimulatedSwitch {
   const keep = { read: () => disk.read('switch'), write: (text: string) => disk.write('switch', text) };
   return new SimulatedSwitch({ host, clock: realClock, keep });
 }

@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { createToken, newSecret } from '../access/index.ts';
+import { createToken, newSecret, TOKEN, tokenIdIn } from '../access/index.ts';
 import { hashSecret } from '../api/runtime.ts';
 import { isPaused, MANAGER } from '../baremetal/index.ts';
 import {
@@ -14,8 +14,9 @@ import {
   type IronicClient,
   type RunningManager,
 } from '../baremetal/runtime.ts';
+import { idOf } from '../fleet/index.ts';
 import { isJournalAway } from '../journal/index.ts';
-import { fingerprintsOf } from '../link/index.ts';
+import { fingerprintsOf, type CertificateLink } from '../link/index.ts';
 import { realClock } from './clock.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { realIds } from './ids.ts';
@@ -48,10 +49,11 @@ export async function startEmbeddedManager(
   const pauseGate = new PauseGate();
   const unfollow = followPause(plane, { name, holder, pauseGate });
   const running = startManager({
-    ...{ name, version, log, holder, pauseGate, clock: realClock, random: Math.random },
+    ...{ name, version, log, holder, pauseGate, clock: realClock, ids: realIds(), random: Math.random },
     isEmbedded: true,
     servers: [plane.url],
     token: () => known.secret,
+    certify: certifyHere(plane, name),
     // Its own server, on this machine.
     insecure: true,
     machines: ironic === undefined ? [] : [new IronicMachines(ironic)],
@@ -66,6 +68,22 @@ export async function startEmbeddedManager(
     },
   };
 }
+
+/** Its own server issues its certificates: where they are required, only who has one gets another over the network. */
+function certifyHere({ managerIssuer }: ControlPlane, name: string): CertificateLink['renew'] {
+  return async (_to, { certificateRequest }) => {
+    if (managerIssuer === undefined) return NOT_ISSUED;
+    const requested = managerIssuer.verifyRequest(certificateRequest);
+    if ('code' in requested) return { kind: 'refused', code: requested.code, message: requested.message };
+    return { kind: 'answer', answer: managerIssuer.issue(requested, { kind: 'manager', name }) };
+  };
+}
+
+const NOT_ISSUED = {
+  kind: 'refused',
+  code: 'manager-certificates-off',
+  message: 'This server issues no certificates to managers.',
+} as const;
 
 /** What was said at any server holds here. */
 function followPause(
@@ -95,7 +113,8 @@ async function findSecret(
 ): Promise<void> {
   const path = join(dataFolder, `manager-${name}-token`);
   for (let isFirst = true; !signal.aborted; isFirst = false) {
-    const secret = (await readIfThere(path)) ?? (await makeSecret(plane, name, path));
+    const kept = await readIfThere(path);
+    const secret = kept === undefined || isForgotten(plane, name, kept) ? await makeSecret(plane, name, path) : kept;
     if (secret !== undefined) {
       known.secret = secret;
       return;
@@ -107,6 +126,13 @@ async function findSecret(
       );
     await realClock.sleep(RETRY_MS, signal);
   }
+}
+
+/** It was forgotten while its server did not run it: the token ended with that, and it begins anew. */
+function isForgotten({ journal: { fleet } }: ControlPlane, name: string, secret: string): boolean {
+  const token = tokenIdIn(secret);
+  const isRevoked = token !== undefined && fleet.get(TOKEN, idOf(TOKEN, token))?.doc.revoked !== undefined;
+  return isRevoked && fleet.get(MANAGER, idOf(MANAGER, name)) === undefined;
 }
 
 async function readIfThere(path: string): Promise<string | undefined> {

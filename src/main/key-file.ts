@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Type, type Static } from 'typebox';
-import { newCertificateAuthority } from '../agent/runtime.ts';
+import { newCertificateAuthority } from '../link/index.ts';
 import { compileChecker } from '../fleet/index.ts';
 import { StartFailure } from './start-failure.ts';
 

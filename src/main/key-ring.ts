@@ -2,8 +2,8 @@
 // replace those in use.
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Logger } from 'pino';
-import { publicKeyOf, readAuthority, signText, type IssuingKeys, type SigningKey } from '../agent/runtime.ts';
-import type { Signer } from '../link/index.ts';
+import { publicKeyOf, signText, type SigningKey } from '../agent/runtime.ts';
+import { readAuthority, type IssuingKeys, type Signer } from '../link/index.ts';
 import type { Clock } from '../journal/index.ts';
 import type { KeyIds, OwnKeys } from '../keys/index.ts';
 import { keysInForce, keyFileIn, newKeys, readKeys, writeKeys, type ControlPlaneKeys } from './key-file.ts';

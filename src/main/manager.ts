@@ -1,8 +1,17 @@
 // muster manager: the program that acts on bare-metal machines, until it is stopped.
 import { readFile } from 'node:fs/promises';
 import { SecretMask } from '../access/index.ts';
-import { IronicMachines, startManager } from '../baremetal/runtime.ts';
+import {
+  IronicMachines,
+  ManagerStateStore,
+  startManager,
+  type ManagerFile,
+  type StartManagerOptions,
+} from '../baremetal/runtime.ts';
 import { DEFAULT_SERVER } from '../cli/index.ts';
+import { DiskFailed } from '../link/index.ts';
+import { FileDisk } from '../link/runtime.ts';
+import type { Log } from '../operations/index.ts';
 import { realClock } from './clock.ts';
 import { parsePins, parseServers } from './dialled-servers.ts';
 import { realIds } from './ids.ts';
@@ -18,6 +27,8 @@ export interface ManagerProgramOptions extends IronicFlags {
   readonly server?: string;
   readonly token?: string;
   readonly tokenFile?: string;
+  readonly state?: string;
+  readonly joinTokenFile?: string;
   readonly host?: string;
   readonly site?: string;
   readonly ca?: string;
@@ -35,19 +46,19 @@ export async function runManager(options: ManagerProgramOptions, version: string
     const ironic = openIronic(options, log, { mask });
     const text = options.server ?? process.env['MUSTER_SERVER'] ?? DEFAULT_SERVER;
     const servers = parseServers(text, { insecure, program: 'manager' });
-    const token = await readToken(options);
     const running = startManager({
       name: options.name,
       version,
       holder: realIds().next('manager'),
       servers,
-      token: () => token,
+      ...(await identify(options, log)),
       host: options.host,
       site: options.site,
       ca: ca === undefined ? undefined : await readFile(ca, 'utf8'),
       pins: parsePins(options.serverFingerprint ?? [], servers),
       insecure,
       clock: realClock,
+      ids: realIds(),
       random: Math.random,
       log,
       machines: ironic === undefined ? [] : [new IronicMachines(ironic)],
@@ -56,24 +67,49 @@ export async function runManager(options: ManagerProgramOptions, version: string
     await runUntilStopped(running, stop);
     return 0;
   } catch (error) {
-    if (error instanceof StartFailure) writeSentence(process.stderr, `${error.message}\n`);
+    if (error instanceof StartFailure || error instanceof DiskFailed)
+      writeSentence(process.stderr, `${error.message}\n`);
     else log.fatal({ err: error }, 'the manager cannot go on');
     return 1;
   }
 }
 
-async function readToken({ token, tokenFile }: ManagerProgramOptions): Promise<string> {
-  const found = token ?? (tokenFile === undefined ? process.env['MUSTER_TOKEN'] : await readTokenFile(tokenFile));
-  if (found !== undefined && found.trim() !== '') return found.trim();
-  throw new StartFailure(
-    'A manager needs a token of its own. Make one with "muster token create <name> --role manager --manager <name>", and name the file that has it with --token-file.',
-  );
+type Identification = Partial<Pick<StartManagerOptions, 'token' | 'state' | 'joinToken'>>;
+
+/** A token that is named here counts before the credential in the state folder, and that one before a token of the environment, which may be a person's. */
+async function identify(options: ManagerProgramOptions, log: Log): Promise<Identification> {
+  const { token: given, tokenFile, joinTokenFile } = options;
+  const state =
+    options.state === undefined
+      ? undefined
+      : new ManagerStateStore(new FileDisk<ManagerFile>(options.state, 'manager'), log);
+  if (joinTokenFile !== undefined && state === undefined)
+    throw new StartFailure('A manager that joins keeps its credential in a folder: name it with --state.');
+  const named = given ?? (tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
+  const token = named ?? (state === undefined ? process.env['MUSTER_TOKEN'] : undefined);
+  if (token !== undefined && token.trim() !== '') return { token: () => token.trim(), state };
+  if (state === undefined) throw new StartFailure(NO_TOKEN);
+  return { state, joinToken: () => readJoinToken(joinTokenFile) };
 }
+
+const NO_TOKEN =
+  'A manager needs a credential of its own. Make a join token with "muster baremetal managers join-token <name>", and start it with MUSTER_JOIN_TOKEN or --join-token-file, and --state; or make a token with "muster token create <name> --role manager --manager <name>", and name the file that has it with --token-file.';
 
 async function readTokenFile(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
     throw new StartFailure(`The token file ${path} does not exist or may not be read.`);
+  }
+}
+
+/** Read again whenever it is needed. A file that is gone is no join token: it is needed once. */
+async function readJoinToken(path: string | undefined): Promise<string | undefined> {
+  if (path === undefined) return process.env['MUSTER_JOIN_TOKEN']?.trim();
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new StartFailure(`The join token file ${path} may not be read.`);
   }
 }

@@ -1,6 +1,8 @@
 // muster dataplane diff and trace: compares the switch of this machine with the last view of its agent. Nothing is changed, and no server
 // is contacted.
-import { AgentStateStore, FileDisk, DiskFailed } from '../agent/runtime.ts';
+import { AgentStateStore, type FileName } from '../agent/runtime.ts';
+import { DiskFailed } from '../link/index.ts';
+import { FileDisk } from '../link/runtime.ts';
 import { EXIT, CommandFailure, type NodeTools, type SwitchOptions } from '../cli/index.ts';
 import {
   annotateTrace,
@@ -45,7 +47,7 @@ const QUIET: Log = { info: ignore, warn: ignore, error: ignore };
 
 /** The agent's desired state: its last view, or nothing at all once it was ordered to leave. */
 async function readDesiredSwitch(folder: string): Promise<DesiredSwitch> {
-  const store = new AgentStateStore(new FileDisk(folder), QUIET);
+  const store = new AgentStateStore(new FileDisk<FileName>(folder, 'agent'), QUIET);
   try {
     const [taken, { identity }] = [await store.readView(), await store.readIdentity()];
     const { problems } = store;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { SecretMask } from '../access/index.ts';
 import type { IronicClient } from '../baremetal/runtime.ts';
-import type { AgentCertificatePolicy } from './agent-certificates.ts';
+import type { ClientCertificatePolicy } from './client-certificates.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from './control-plane.ts';
 import { announceIronic, openIronic, type IronicFlags } from './ironic.ts';
 import { parseListenAddress } from './listen-address.ts';
@@ -21,7 +21,8 @@ export interface ServeOptions extends IronicFlags {
   readonly tlsCert?: string;
   readonly tlsKey?: string;
   readonly keys?: string;
-  readonly agentCertificates: AgentCertificatePolicy;
+  readonly agentCertificates: ClientCertificatePolicy;
+  readonly managerCertificates: ClientCertificatePolicy;
   readonly insecure?: boolean;
   readonly newAdminToken?: boolean;
   /** A revision, as text. */
@@ -77,6 +78,15 @@ export async function runServer(
   }
 }
 
+function requireTlsForCertificates({ tlsCert, agentCertificates, managerCertificates }: ServeOptions): void {
+  if (tlsCert !== undefined) return;
+  const whose =
+    agentCertificates === 'required' ? 'Agents' : managerCertificates === 'required' ? 'Managers' : undefined;
+  if (whose === undefined) return;
+  const option = `--${whose.toLowerCase().slice(0, -1)}-certificates required`;
+  throw new StartFailure(`${whose} present certificates over TLS only: ${option} needs --tls-cert.`);
+}
+
 function planeOptions(
   options: ServeOptions,
   version: string,
@@ -85,11 +95,7 @@ function planeOptions(
   if ((tlsCert === undefined) !== (tlsKey === undefined)) {
     throw new StartFailure('TLS needs both --tls-cert and --tls-key.');
   }
-  if (options.agentCertificates === 'required' && tlsCert === undefined) {
-    throw new StartFailure(
-      'Agents present certificates over TLS only: --agent-certificates required needs --tls-cert.',
-    );
-  }
+  requireTlsForCertificates(options);
   if (advertise !== undefined && !URL.canParse(advertise)) {
     throw new StartFailure(`"${advertise}" is not a URL. Write it like https://muster-1.example.org:7070.`);
   }
@@ -100,7 +106,7 @@ function planeOptions(
     listen: options.listen,
     store,
     insecure: options.insecure === true,
-    agentCertificates: options.agentCertificates,
+    certificates: { agents: options.agentCertificates, managers: options.managerCertificates },
     newAdminToken: options.newAdminToken === true,
     version,
     ...(options.acceptLoss !== undefined && { acceptLoss: Number(options.acceptLoss) }),

@@ -5,12 +5,13 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { sha256, SILENT } from '../../src/agent/server/control-plane-fixture.ts';
 import {
-  FileDisk,
   runSimulatedAgents,
   SimulatedNodeDriver,
   SimulatedFleet,
   startAgent,
+  type FileName,
 } from '../../src/agent/runtime.ts';
+import { FileDisk } from '../../src/link/runtime.ts';
 import { put, SETTING } from '../../src/fleet/index.ts';
 import { CONDITIONS, type HostSpec } from '../../src/hosts/index.ts';
 import { accept } from '../../src/journal/index.ts';
@@ -94,7 +95,7 @@ test('an-agent-whose-record-of-instances-is-damaged-says-so-over-http-until-the-
   const value = { ...CONDITIONS.defaultValue, degradedAfterMs: 0, steadyMs: 1000 };
   await plane.commit(() => accept([put(SETTING, CONDITIONS.name, { value, changedBy: 'test', changedAtMs: 1 })], null));
   await writeFile(join(folder, 'agent-machine.json'), '{"instances":[');
-  const driver = new SimulatedNodeDriver({ clock: realClock, disk: new FileDisk(folder) });
+  const driver = new SimulatedNodeDriver({ clock: realClock, disk: new FileDisk<FileName>(folder, 'agent') });
   const base = { servers: urls, folder, driver, clock: realClock, ids, random, log: SILENT, heartbeatMs: 200 };
   const agent = startAgent({ ...base, joinToken: () => Promise.resolve(joinToken) });
   onTestFinished(() => agent.stop());

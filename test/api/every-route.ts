@@ -15,6 +15,7 @@ import {
   forProjects,
   JOIN,
   MANAGER,
+  NONE_OF_THESE,
   OPERATE,
   OPERATE_FLEET,
   PUBLIC,
@@ -270,6 +271,9 @@ export const TABLE: Readonly<Record<string, Row>> = {
   'POST /api/v1/managers/:manager/renew': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
   'POST /api/v1/managers/:manager/release': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
   'POST /api/v1/managers/:manager/acquire': { who: MANAGER, body: { holder: 'p-1', leaseEpoch: 1 } },
+  'POST /api/v1/managers/:manager/join-token': { who: RULE_FLEET, body: {} },
+  'POST /api/v1/managers/:manager/join': { who: NONE_OF_THESE, body: { secret: 'a'.repeat(43) } },
+  'POST /api/v1/managers/:manager/certificate': { who: MANAGER, body: { certificateRequest: 'none' } },
   'GET /api/v1/managers/:manager/tasks': { who: MANAGER },
   'POST /api/v1/managers/:manager/answers': {
     who: MANAGER,

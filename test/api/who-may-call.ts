@@ -33,6 +33,8 @@ export const RULE_FLEET = '? ? ? ?  - - +  - - - -  - - -  - - -';
 export const AGENT = '? ? ? ?  - - -  - - - -  + - -  - - -';
 export const JOIN = '? ? ? ?  - - -  - - - -  - - +  - - -';
 export const MANAGER = '? ? ? ?  - - -  - - - -  - - -  - - -  +';
+/** A join token here is for a host, and no route of managers takes it. */
+export const NONE_OF_THESE = '? ? ? ?  - - -  - - - -  - - -  - - -';
 
 /** The same where a project has something to do: its own viewer and operator, and the operator of another one. */
 export const forProjects = (who: string, three: string): string => `${who.slice(0, -'- - -'.length)}${three}`;

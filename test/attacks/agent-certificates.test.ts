@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { once } from 'node:events';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { newCertificateKey, createCertificateRequest } from '../../src/agent/protocol/agent-certificate.ts';
+import { newCertificateKey, createCertificateRequest } from '../../src/link/certificates/client-certificate.ts';
 import { selfSigned, type SelfSigned } from '../self-signed.ts';
 import { forgeCertificate, selfMadeAuthority, TlsPlane, type JoinedHost } from './tls-plane.ts';
 

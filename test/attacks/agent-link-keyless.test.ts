@@ -3,7 +3,7 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { TestHost } from '../../src/agent/node/agent-fixture.ts';
 import { HttpLink } from '../../src/agent/node/http-link.ts';
-import { sealJson } from '../../src/agent/node/state/sealed-json.ts';
+import { sealJson } from '../../src/link/state/sealed-json.ts';
 import type { View } from '../../src/agent/protocol/messages.ts';
 import type { TaskAnswer } from '../../src/operations/index.ts';
 import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';

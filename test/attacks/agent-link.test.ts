@@ -5,7 +5,7 @@ import { HttpLink } from '../../src/agent/node/http-link.ts';
 import { verifyEd25519 } from '../../src/agent/protocol/ed25519.ts';
 import { ed25519Signer } from '../../src/agent/protocol/signer-fixture.ts';
 import { signStatement, type Statement } from '../../src/agent/protocol/statement.ts';
-import { sealJson } from '../../src/agent/node/state/sealed-json.ts';
+import { sealJson } from '../../src/link/state/sealed-json.ts';
 import { LinkDown } from '../../src/link/call.ts';
 import { findHost, HOST } from '../../src/hosts/index.ts';
 import { put } from '../../src/fleet/index.ts';

@@ -6,9 +6,9 @@ import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest';
-import { isKeyOf } from '../../src/agent/protocol/agent-certificate.ts';
+import { isKeyOf } from '../../src/link/certificates/client-certificate.ts';
 import { SimulatedNodeDriver, startAgent } from '../../src/agent/runtime.ts';
-import type { StoredCertificate } from '../../src/agent/node/state/agent-state-store.ts';
+import type { StoredCertificate } from '../../src/link/index.ts';
 import { realClock } from '../../src/main/clock.ts';
 import { realIds } from '../../src/main/ids.ts';
 import { newFolder, run, start, type Started } from '../cli/muster.ts';

@@ -97,6 +97,11 @@ describe('forged epochs', () => {
   });
 });
 
+test('a server without TLS issues no certificates to managers, and says so', async () => {
+  const asked = { certificateRequest: 'anything' };
+  await expectRefused(() => send('POST', '/managers/m1/certificate', asked), 409, 'manager-certificates-off');
+});
+
 describe('what is not its own', () => {
   test('a token speaks for one manager, whatever the name looks like', async () => {
     const foreign = await plane.server.token('manager', { manager: 'm2' });

@@ -7,16 +7,17 @@ import { request, type Agent, type RequestOptions } from 'node:https';
 import { join } from 'node:path';
 import { secretText } from '../../src/access/index.ts';
 import {
-  certifyHost,
+  certifySubject,
   newCertificateAuthority,
   newCertificateKey,
   verifyCertificateRequest,
-  readAgentCertificate,
+  readClientCertificate,
   readAuthority,
   createCertificateRequest,
   type CertificateAuthority,
-} from '../../src/agent/protocol/agent-certificate.ts';
-import type { IssuedCertificate, JoinResponse } from '../../src/agent/protocol/messages.ts';
+} from '../../src/link/certificates/client-certificate.ts';
+import type { JoinResponse } from '../../src/agent/protocol/messages.ts';
+import type { IssuedCertificate } from '../../src/link/index.ts';
 import type { KeyPair } from '../../src/link/call.ts';
 import { KEY_FILE, type ControlPlaneKeys } from '../../src/main/key-file.ts';
 import { newFolder, startServer, type ServerProcess } from '../cli/muster.ts';
@@ -35,6 +36,7 @@ export interface Shown {
   readonly body?: object;
   readonly agent?: Agent;
   readonly tls?: RequestOptions & { readonly session?: Buffer };
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface JoinedHost {
@@ -71,7 +73,7 @@ export class TlsPlane {
     return Number(new URL(this.server.url).port);
   }
 
-  async ask(method: string, path: string, { secret, pair, body, agent, tls }: Shown = {}): Promise<TlsAnswer> {
+  async ask(method: string, path: string, { secret, pair, body, agent, tls, headers }: Shown = {}): Promise<TlsAnswer> {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const requested = request({
       host: '127.0.0.1',
@@ -82,6 +84,7 @@ export class TlsPlane {
       agent: agent ?? false,
       ...(pair !== undefined && { cert: pair.certificate, key: pair.key }),
       headers: {
+        ...headers,
         ...(secret !== undefined && { authorization: `Bearer ${secret}` }),
         ...(text !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
       },
@@ -121,6 +124,50 @@ export class TlsPlane {
     return { credential: secretText(joined.token, secret), joined, pair };
   }
 
+  async managerJoinToken(manager: string): Promise<string> {
+    const { body } = await this.admin('POST', `/api/v1/managers/${manager}/join-token`, {});
+    return String(body['secret']);
+  }
+
+  /** Joins as a manager does; the request says `name`, whatever the manager is. */
+  async joinManager(
+    manager: string,
+    { name = manager, token }: { name?: string; token?: string } = {},
+  ): Promise<{
+    readonly credential: string;
+    readonly pair: KeyPair | undefined;
+    readonly subject: string | undefined;
+  }> {
+    const key = newCertificateKey();
+    const secret = randomBytes(32).toString('base64url');
+    const { status, body } = await this.ask('POST', `/api/v1/managers/${manager}/join`, {
+      secret: token ?? (await this.managerJoinToken(manager)),
+      body: { secret, certificateRequest: createCertificateRequest(key.privateKey, name) },
+    });
+    if (status !== 200) throw new Error(`not joined: ${JSON.stringify(body)}`);
+    const issued = body['certificate'] as IssuedCertificate | undefined;
+    const pair = issued && { key: key.pem, certificate: issued.certificate };
+    return { credential: secretText(String(body['token']), secret), pair, subject: this.subjectIn(issued) };
+  }
+
+  /** Whom the server's authorities say that a certificate is for, with its kind. */
+  subjectIn(issued: IssuedCertificate | undefined): string | undefined {
+    const authorities = this.readKeys().authorities.map(({ certificate }) => new X509Certificate(certificate));
+    const read = issued && readClientCertificate(new X509Certificate(issued.certificate), authorities);
+    return read && `${read.subject.kind} ${read.subject.name}`;
+  }
+
+  register(manager: string, credential: string, pair: KeyPair | undefined): Promise<TlsAnswer> {
+    const body = { holder: `p-${manager}`, version: '1' };
+    return this.ask('PUT', `/api/v1/managers/${manager}`, { secret: credential, pair, body });
+  }
+
+  renewManager(manager: string, credential: string, pair: KeyPair | undefined): Promise<TlsAnswer> {
+    const { privateKey } = newCertificateKey();
+    const body = { certificateRequest: createCertificateRequest(privateKey, 'anything') };
+    return this.ask('POST', `/api/v1/managers/${manager}/certificate`, { secret: credential, pair, body });
+  }
+
   heartbeat(credential: string, pair: KeyPair | undefined, more: Shown = {}): Promise<TlsAnswer> {
     const shown = { ...more, secret: credential, pair, body: { serviceVersion: 1 } };
     return this.ask('POST', '/api/v1/agent/heartbeat', shown);
@@ -145,7 +192,7 @@ export class TlsPlane {
   /** Whom the server's authorities say that a certificate is for. */
   hostIn(issued: IssuedCertificate | undefined): string | undefined {
     const authorities = this.readKeys().authorities.map(({ certificate }) => new X509Certificate(certificate));
-    return issued && readAgentCertificate(new X509Certificate(issued.certificate), authorities)?.host;
+    return issued && readClientCertificate(new X509Certificate(issued.certificate), authorities)?.subject.name;
   }
 }
 
@@ -158,16 +205,18 @@ function parseBody(text: string): TlsAnswer['body'] {
   }
 }
 
-/** A certificate for a host, by whatever authority, valid for whatever time. */
-export function forgeCertificate(
-  authority: CertificateAuthority,
-  host: string,
-  times: { readonly nowMs?: number; readonly toMs?: number } = {},
-): KeyPair {
+interface ForgedTerms {
+  readonly kind?: 'host' | 'manager';
+  readonly nowMs?: number;
+  readonly toMs?: number;
+}
+
+/** A certificate for a host, or for a manager, by whatever authority, valid for whatever time. */
+export function forgeCertificate(authority: CertificateAuthority, name: string, terms: ForgedTerms = {}): KeyPair {
   const key = newCertificateKey();
-  const { nowMs = Date.now(), toMs = nowMs + 3_600_000 } = times;
-  const spki = verifyCertificateRequest(createCertificateRequest(key.privateKey, host));
-  return { key: key.pem, certificate: certifyHost(spki, authority, { host, nowMs, toMs }) };
+  const { kind = 'host', nowMs = Date.now(), toMs = nowMs + 3_600_000 } = terms;
+  const spki = verifyCertificateRequest(createCertificateRequest(key.privateKey, name));
+  return { key: key.pem, certificate: certifySubject(spki, authority, { subject: { kind, name }, nowMs, toMs }) };
 }
 
 export function selfMadeAuthority(): CertificateAuthority {

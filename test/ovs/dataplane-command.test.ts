@@ -2,7 +2,8 @@
 // folder of an agent beside it and no server.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { FileDisk, AgentStateStore } from '../../src/agent/runtime.ts';
+import { AgentStateStore, type FileName } from '../../src/agent/runtime.ts';
+import { FileDisk } from '../../src/link/runtime.ts';
 import { compile, diff } from '../../src/dataplane/index.ts';
 import { OvsSwitch } from '../../src/dataplane/runtime.ts';
 import { C2, nat, subnetService, view } from '../../src/dataplane/compile/dataplane-view-fixture.ts';
@@ -28,7 +29,7 @@ async function keepView(
   { host, peers, networks, services, ports }: DataplaneView,
 ): Promise<AgentStateStore> {
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined };
-  const memory = new AgentStateStore(new FileDisk(folder), log);
+  const memory = new AgentStateStore(new FileDisk<FileName>(folder, 'agent'), log);
   const parts = { self: {}, peers, networks, services, instances: [{ ports }] };
   const stamp = { journalId: 'j', leaseEpoch: 1, revision: 1 };
   await memory.writeView({ token: 't', view: { host, stamp, digest: 'd', parts, tasks: [] } });

@@ -231,7 +231,7 @@ export class BaremetalActions {
 
   #forget(by: string): OperatorCommand<unknown> {
     const id = this.#manager();
-    return plain(by, (fleet) => forgetManager(fleet, { id }));
+    return plain(by, (fleet, nowMs) => forgetManager(fleet, { id, by, nowMs }));
   }
 
   #node(): string {

@@ -7,9 +7,8 @@ import {
   STANDBY_VERSION,
 } from '../../hosts/index.ts';
 import { isHolderSigned, isNamedServer } from './trust.ts';
-import { abortWith, LeaderClient, type SignedText } from '../../link/index.ts';
+import { CertificateKeeper, abortWith, LeaderClient, type SignedText } from '../../link/index.ts';
 import { ReconcileLoop } from './reconcile-loop.ts';
-import { CertificateKeeper } from './certificate-keeper.ts';
 import { ConditionProbe } from './condition-probe.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
 import type { MembershipRefusal } from './departure.ts';
@@ -76,7 +75,7 @@ export class Agent {
     const { serviceVersion = CURRENT_SERVICE_VERSION } = options;
     const store = new AgentStateStore(ports.disk, ports.log);
     const leader = new LeaderClient(servers, ports.log, (holder, signed) => this.#isTrustedHolder(holder, signed));
-    const certificates = new CertificateKeeper(ports, { leader, store });
+    const certificates = new CertificateKeeper(ports, { leader, store, program: 'agent' });
     const membership = new Membership(ports, options, { leader, store, certificates });
     this.#store = store;
     this.#certificates = certificates;

@@ -1,19 +1,22 @@
 // The agent's certificate over months of virtual time: real keys and certificates, no sockets.
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { afterEach, expect, test } from 'vitest';
 import {
-  isKeyOf,
+  CertificateIssuer,
+  CertificateKeeper,
+  DiskFailed,
+  LeaderClient,
+  LinkDown,
   newCertificateAuthority,
-  readAgentCertificate,
   readAuthority,
-} from '../protocol/agent-certificate.ts';
-import { CertificateIssuer, type IssuingKeys } from '../server/certificate-issuer.ts';
-import { CertificateKeeper } from './certificate-keeper.ts';
-import { LeaderClient, LinkDown, type KeyPair, type Reply } from '../../link/index.ts';
+  type IssuedCertificate,
+  type IssuingKeys,
+  type KeyPair,
+  type Reply,
+} from '../../link/index.ts';
 import { StateMemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
-import type { IssuedCertificate } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts, type FileName } from './ports.ts';
+import type { AgentPorts, FileName } from './ports.ts';
 import { VirtualClock } from '../../journal/virtual-clock-fixture.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -66,13 +69,14 @@ class World {
     };
     const link = { certificates, isAuthenticated: () => true };
     const ports = { link, clock: this.clock, random: () => 0.5, log } as unknown as AgentPorts;
-    return new CertificateKeeper(ports, { leader: new LeaderClient(['https://s1'], log), store: this.#memory });
+    const parts = { leader: new LeaderClient(['https://s1'], log), store: this.#memory, program: 'agent' };
+    return new CertificateKeeper(ports, parts);
   }
 
   #issue(request: string): IssuedCertificate {
     const read = this.#issuer.verifyRequest(request);
     if ('code' in read) throw new Error(read.message);
-    return this.#issuer.issue(read, 'c1');
+    return this.#issuer.issue(read, { kind: 'host', name: 'c1' });
   }
 
   async start(): Promise<void> {
@@ -93,9 +97,10 @@ class World {
     const kept = JSON.parse((await this.disk.read('certificate')) ?? 'null') as KeyPair | null;
     if (kept === null) return undefined;
     const certificate = new X509Certificate(kept.certificate);
-    expect(isKeyOf(certificate, kept.key)).toBe(true);
+    expect(certificate.checkPrivateKey(createPrivateKey(kept.key))).toBe(true);
     expect(this.shown.at(-1)).toMatchObject({ key: kept.key, certificate: kept.certificate });
-    return readAgentCertificate(certificate, [new X509Certificate(this.keys.authorities[0]!)])?.host;
+    const isOurs = certificate.verify(new X509Certificate(this.keys.authorities[0]!).publicKey);
+    return isOurs ? /^URI:muster:host:(.*)$/.exec(certificate.subjectAltName ?? '')?.[1] : undefined;
   }
 }
 
@@ -205,6 +210,26 @@ test('a-rotation-gives-it-one-of-the-new-authority', async () => {
   expect(world.keeper.current?.serial).toBe(2);
   expect(await world.heldHost()).toBe('c1');
   expect(world.renewals).toBe(2);
+});
+
+test('a-server-that-was-not-given-the-rotated-keys-is-not-asked-again-and-again, and-says-nothing-new', async () => {
+  world = new World();
+  await world.start();
+  world.keeper.noteRotation(2);
+  for (let minutes = 0; minutes < 60; minutes += 1) {
+    await world.clock.pass(60_000);
+    // Another server still names the former keys.
+    world.keeper.noteRotation(1);
+    world.keeper.noteRotation(2);
+  }
+  expect(world.renewals).toBeGreaterThan(30);
+  expect(world.renewals).toBeLessThan(130);
+  world.keys = keysWith(2, world.clock.nowMs());
+  await world.clock.pass(120_000);
+  expect(world.keeper.current?.serial).toBe(2);
+  const { renewals } = world;
+  await world.clock.pass(DAY_MS);
+  expect(world.renewals).toBe(renewals);
 });
 
 test('one-that-a-server-refuses-is-replaced-at-once-and-never-without-a-pause', async () => {

@@ -7,7 +7,7 @@ import { findExclusion } from '../../hosts/index.ts';
 import { HEARTBEAT } from '../protocol/messages.ts';
 import { writeRuntimeState } from './instances/runtime-state.ts';
 import type { TaskResult } from '../../operations/index.ts';
-import { DiskFailed } from './ports.ts';
+import { DiskFailed } from '../../link/index.ts';
 import { StateMemoryDisk } from './state/memory-disk.ts';
 import {
   startSwitchWorld,

@@ -1,7 +1,7 @@
 // How a host leaves the fleet: by the task `leave`, or removed while its agent was away. Its machine is wiped, that is recorded before any server is
 // informed, and then the agent sends nothing more. It stays when it was brought back before the server had the report.
 import { mark } from '../../fleet/index.ts';
-import { DiskFailed } from './ports.ts';
+import { DiskFailed } from '../../link/index.ts';
 import type { MembershipState } from './state/agent-state-store.ts';
 
 /** Why the servers will not have this agent, in their words. */

@@ -6,7 +6,6 @@ import {
   COLLECT_RESPONSE,
   DEPOSIT_RESPONSE,
   HEARTBEAT_RESPONSE,
-  ISSUED_CERTIFICATE,
   JOIN_RESPONSE,
   OBSERVATIONS_RESPONSE,
   VIEW,
@@ -18,7 +17,6 @@ import {
   type DepositResponse,
   type HeartbeatResponse,
   type Heartbeat,
-  type IssuedCertificate,
   type JoinRequest,
   type JoinResponse,
   type Observations,
@@ -27,9 +25,17 @@ import {
   type ViewRequest,
 } from '../protocol/messages.ts';
 import { viewMediaType } from '../protocol/view-words.ts';
-import { transportTo, type Fingerprint, type Reply, type CallTarget } from '../../link/index.ts';
+import {
+  ISSUED_CERTIFICATE,
+  transportTo,
+  type CertificateLink,
+  type Fingerprint,
+  type IssuedCertificate,
+  type Reply,
+  type CallTarget,
+} from '../../link/index.ts';
 import { ReplyClient } from '../../link/runtime.ts';
-import type { AgentLink, CertificateLink } from './ports.ts';
+import type { AgentLink } from './ports.ts';
 
 export interface HttpLinkOptions {
   /** CA certificates in PEM, instead of the system's. */

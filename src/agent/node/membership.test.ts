@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { CertificateKeeper } from './certificate-keeper.ts';
-import { LeaderClient } from '../../link/index.ts';
+import { CertificateKeeper, LeaderClient } from '../../link/index.ts';
 import { Membership } from './membership.ts';
 import { StateMemoryDisk } from './state/memory-disk.ts';
 import { AgentStateStore } from './state/agent-state-store.ts';
@@ -13,7 +12,7 @@ function newMembership(): { readonly membership: Membership; readonly putBack: (
   const leader = new LeaderClient(['http://s1'], log);
   const options = { joinToken: () => Promise.resolve(undefined) };
   const ports = { log } as unknown as AgentPorts;
-  const certificates = new CertificateKeeper(ports, { leader, store });
+  const certificates = new CertificateKeeper(ports, { leader, store, program: 'agent' });
   const membership = new Membership(ports, options, { leader, store, certificates });
   let putBack = 0;
   membership.departure.onReverted = () => (putBack += 1);

@@ -1,15 +1,22 @@
 // Who this agent is: it joins with a join token, keeps its credential, and joins anew when its credential is
 // refused and it has another join token. Its secret is on disk before it is sent: a lost answer never leaves a host without a credential.
 import { secretText, tokenIdIn } from '../../access/index.ts';
-import type { CertificateRequester, CertificateKeeper, PendingCertificateRequest } from './certificate-keeper.ts';
-import { isCertificateRefusal } from '../protocol/certificate-refusals.ts';
 import { Departure, REMOVED, type MembershipRefusal } from './departure.ts';
 import { OriginCheck, type ServerRefusal } from './origin-check.ts';
 import { trustAtJoin, updateTrust, type Trust, type ViewAuthenticity } from './trust.ts';
-import { type LeaderClient, Backoff, type SignedText } from '../../link/index.ts';
+import {
+  Backoff,
+  DiskFailed,
+  isCertificateRefusal,
+  type CertificateKeeper,
+  type CertificateRequester,
+  type LeaderClient,
+  type PendingCertificateRequest,
+  type SignedText,
+} from '../../link/index.ts';
 import type { MembershipState, AgentStateStore } from './state/agent-state-store.ts';
 import type { ViewResponse } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts } from './ports.ts';
+import type { AgentPorts } from './ports.ts';
 
 export interface MembershipOptions {
   /** The host it believes to be; undefined to take what the join token says. */

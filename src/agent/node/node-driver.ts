@@ -22,7 +22,8 @@ import { INSTANCE_TASKS } from './instances/instance-task-args.ts';
 import { readRuntimeView } from './instances/runtime-view.ts';
 import { STRAYS_MAX, type View } from '../protocol/messages.ts';
 import type { PacketResponder } from './switch/packet-responder.ts';
-import { DiskFailed, StateDamaged, type ApplyResult, type Inspection, type LocalDriver } from './ports.ts';
+import { StateDamaged, type ApplyResult, type Inspection, type LocalDriver } from './ports.ts';
+import { DiskFailed } from '../../link/index.ts';
 import { SwitchReconciler } from './switch/switch-reconciler.ts';
 
 /** Enough to know where to look. */

@@ -4,7 +4,14 @@ import type { ConntrackImport, TrackedConnection } from '../../dataplane/index.t
 import type { ReportedCondition, SwitchIdentity } from '../../hosts/index.ts';
 import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log, Task, TaskFence, TaskResult } from '../../operations/index.ts';
-import type { KeyPair, Reply, CallTarget, Verify } from '../../link/index.ts';
+import {
+  DiskFailed,
+  type CertificateLink,
+  type Reply,
+  type CallTarget,
+  type StateDisk,
+  type Verify,
+} from '../../link/index.ts';
 import type {
   CollectRequest,
   CollectResponse,
@@ -12,12 +19,10 @@ import type {
   DepositResponse,
   HeartbeatResponse,
   Heartbeat,
-  IssuedCertificate,
   JoinRequest,
   JoinResponse,
   Observations,
   ObservationsResponse,
-  RenewalRequest,
   UnreadyService,
   View,
   ViewResponse,
@@ -41,25 +46,6 @@ export interface AgentLink {
   readonly certificates?: CertificateLink | undefined;
 }
 
-/** The agent's own certificate, on links that authenticate both ends. */
-export interface CertificateLink {
-  /** Asks for a certificate, as the host whose credential this is. */
-  renew(to: CallTarget, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
-  /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
-  present(pair: KeyPair | undefined): void;
-}
-
-/** The disk refused: full, read-only, broken. Nothing was changed on it. */
-export class DiskFailed extends Error {
-  readonly code: string = 'disk-failed';
-  readonly retryable = true;
-
-  constructor(message: string, options: { readonly cause?: unknown } = {}) {
-    super(message, options);
-    this.name = 'DiskFailed';
-  }
-}
-
 /** What was kept cannot be trusted, or is gone. It is never read as if there had been nothing. */
 export class StateDamaged extends DiskFailed {
   override readonly code = 'state-damaged';
@@ -71,19 +57,8 @@ export type FileName = 'identity' | 'view' | 'answers' | 'certificate' | Runtime
 
 export type RuntimeFileName = 'machine' | 'machine-previous' | 'machine-used';
 
-/** Where an agent keeps what it may not forget. A write is all there or not at all, and durable when it resolves; it
- * rejects with `DiskFailed`. */
-export interface Disk {
-  read(name: FileName): Promise<string | undefined>;
-  write(name: FileName, text: string, options?: WriteOptions): Promise<void>;
-  /** The copy of a file that was written with one. Absent on disks that keep none. */
-  readCopy?(name: FileName): Promise<string | undefined>;
-}
-
-export interface WriteOptions {
-  /** A copy is kept beside it, of this version or of the one before. */
-  readonly keepsCopy?: boolean;
-}
+/** Where an agent keeps what it may not forget. */
+export type Disk = StateDisk<FileName>;
 
 export type ApplyResult =
   /** With the services that cannot be provided here yet: they are tried again, and hold up nothing else. */

@@ -3,10 +3,10 @@ import type { Clock, Ids } from '../../journal/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { Agent, type AgentOptions, type AgentStatus } from './agent.ts';
 import { verifyEd25519 } from '../protocol/ed25519.ts';
-import { FileDisk } from './state/file-disk.ts';
 import { HttpLink } from './http-link.ts';
 import type { LocalDriver } from './ports.ts';
 import type { Fingerprint } from '../../link/index.ts';
+import { FileDisk } from '../../link/runtime.ts';
 
 export interface StartAgentOptions extends AgentOptions {
   /** Where it keeps its credential and its last view. One agent, one folder. */
@@ -37,7 +37,7 @@ export function startAgent(options: StartAgentOptions): RunningAgent {
   const link = new HttpLink({ ca, pins, insecure });
   const stopping = new AbortController();
   const agent = new Agent(
-    { link, disk: new FileDisk(folder), driver, clock, ids, random, log, verify: verifyEd25519 },
+    { link, disk: new FileDisk(folder, 'agent'), driver, clock, ids, random, log, verify: verifyEd25519 },
     options,
   );
   const ended = agent.run(stopping.signal).finally(() => {

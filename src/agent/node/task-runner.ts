@@ -1,11 +1,11 @@
 // Carries out the tasks of the view, each once, and says what came of them until the server has taken it. An answer is
 // on disk before it is reported, and is removed when the task is not in the view any more: then no operation waits for it.
 import { shortenText, type Task, type TaskAnswer, type TaskFence, type TaskResult } from '../../operations/index.ts';
-import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
+import { WakeSignal, type LeaderClient, Backoff, DiskFailed } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore } from './state/agent-state-store.ts';
 import { ANSWERS_MAX, PROBLEM_LENGTH_MAX, PROBLEMS_MAX, type Stamp, type View } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts } from './ports.ts';
+import type { AgentPorts } from './ports.ts';
 
 /** Tasks under way at once on one machine; more would only fight for its disks and its link. */
 const TASKS_AT_ONCE_MAX = 16;

@@ -1,11 +1,11 @@
 // Keeps the host's view: waits at the holder for another one, refuses what is older, and has it on disk before anything
 // acts on it. While no server answers, the last view stays.
 import { mark } from '../../fleet/index.ts';
-import { LongPoll, type LeaderClient, type PollOutcome } from '../../link/index.ts';
+import { LongPoll, type LeaderClient, type PollOutcome, DiskFailed } from '../../link/index.ts';
 import type { Membership } from './membership.ts';
 import type { AgentStateStore, StoredView } from './state/agent-state-store.ts';
 import type { HostReport, View, ViewResponse, ViewRequest } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts } from './ports.ts';
+import type { AgentPorts } from './ports.ts';
 import { findViewRefusal } from '../protocol/stamp.ts';
 import type { ViewAuthenticity } from './trust.ts';
 

@@ -2,11 +2,11 @@
 // description. Nothing here grows with the fleet. Messages from agents have closed schemas; those to agents are open, so that a newer
 // server may send more than an older agent knows.
 import { Type, type Static } from 'typebox';
-import { strictObject, ID } from '../../access/index.ts';
+import { strictObject, ID, JOIN_SECRET } from '../../access/index.ts';
 import { CONNECTION_PATTERN } from '../../dataplane/index.ts';
 import { CONDITIONS_MAX, REPORTED_CONDITION, SWITCH_IDENTITY } from '../../hosts/index.ts';
 import type { Task, TaskAnswer } from '../../operations/index.ts';
-import { SIGNED_TEXT, type SignedText } from '../../link/index.ts';
+import { CERTIFICATE_REQUEST, ISSUED_CERTIFICATE, SIGNED_TEXT, type SignedText } from '../../link/index.ts';
 
 /** The journal, the lease epoch and the revision that a view was composed from. An agent refuses an older one. */
 export interface Stamp {
@@ -37,34 +37,12 @@ export const VIEW = Type.Object({
   tasks: Type.Array(TASK),
 });
 
-/** Several times as long as a request for a P-256 key. */
-const REQUEST_LENGTH_MAX = 4096;
-
-const CERTIFICATE_REQUEST = Type.String({
-  maxLength: REQUEST_LENGTH_MAX,
-  description: 'PKCS #10 in PEM form, for a P-256 or Ed25519 key; the name in it does not count',
-});
-
-/** A certificate for the host whose credential requested it. */
-export const ISSUED_CERTIFICATE = Type.Object({
-  /** PEM. */
-  certificate: Type.String(),
-  /** PEM: the authorities by which servers check certificates, the issuer of this one first. */
-  authorities: Type.Array(Type.String()),
-  /** Of the keys that issued it: it grows with every rotation. */
-  serial: Type.Integer(),
-});
-export type IssuedCertificate = Static<typeof ISSUED_CERTIFICATE>;
-
-export const RENEWAL_REQUEST = strictObject({ certificateRequest: CERTIFICATE_REQUEST });
-export type RenewalRequest = Static<typeof RENEWAL_REQUEST>;
-
 /**
  * The agent generates its secret and stores it before the request: a retry with the same secret, after a lost answer, gets the same answer, and
  * no secret is ever in an answer.
  */
 export const JOIN_REQUEST = strictObject({
-  secret: Type.String({ pattern: '^[A-Za-z0-9_-]{40,200}$', description: 'chosen by the agent, 256 bits' }),
+  secret: JOIN_SECRET,
   /** The host that the agent believes it is; a join token for another host is refused. */
   host: Type.Optional(ID),
   certificateRequest: Type.Optional(CERTIFICATE_REQUEST),

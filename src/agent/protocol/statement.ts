@@ -51,7 +51,16 @@ const VIEW_COMPOSED = Type.Object({
   digest: Type.String(),
 });
 
-const STATEMENT = Type.Union([CONTROL_PLANE, HOLDER, REFUSAL, VIEW_COMPOSED]);
+/** From one server to the one that decides: which certificate came with a credential. */
+const PEER = Type.Object({
+  kind: Type.Literal('peer'),
+  journalId: Type.String(),
+  leaseEpoch: Type.Integer(),
+  credential: Type.String({ description: 'SHA-256 of it' }),
+  certificate: Type.String({ description: 'DER, as base64' }),
+});
+
+const STATEMENT = Type.Union([CONTROL_PLANE, HOLDER, REFUSAL, VIEW_COMPOSED, PEER]);
 export type Statement = Static<typeof STATEMENT>;
 export type ControlPlaneStatement = Static<typeof CONTROL_PLANE>;
 

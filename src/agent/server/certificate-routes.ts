@@ -2,8 +2,8 @@
 // new lease holder knows of an agent from its next request on.
 import { Type } from 'typebox';
 import { answer, BY_ID, read, refusalAnswer, canSeeSite, type Route } from '../../access/index.ts';
+import type { CertificateStatus } from '../../link/index.ts';
 import { findHost, unknownHost } from '../../hosts/index.ts';
-import type { CertificateStatus } from './certificate-check.ts';
 
 export type CertificateStatusOf = (host: string, nowMs: number) => CertificateStatus | undefined;
 

@@ -35,8 +35,8 @@ export function joinAgent(fleet: FleetReader, command: JoinCommand): Decision<Jo
   const host = findHost(fleet, id);
   if (host === undefined || host.doc.state === 'removed') return refuse(notInFleet(id, host));
   if (claimed !== undefined && claimed !== id) return refuse(joinTokenOfOtherHost(id, claimed));
-  const agentToken = { id: credentialId(joinToken), hash };
-  const used = consumeJoinToken(fleet, { joinToken, host: id, agentToken, nowMs });
+  const credential = { id: credentialId(joinToken), hash };
+  const used = consumeJoinToken(fleet, { joinToken, subject: { kind: 'host', name: id }, credential, nowMs });
   if (used.kind === 'refuse') return used;
   const joined = { host: id, token: used.answer };
   if (used.changes.length > 0) {

@@ -17,7 +17,6 @@ import type { AgentIdentity } from './admission.ts';
 import { isLarge } from './compose-view.ts';
 import { viewPieces } from './view-pieces.ts';
 import { joinAgent } from './decide.ts';
-import type { CertificateIssuer } from './certificate-issuer.ts';
 import type { AgentGateway } from './agent-gateway.ts';
 import {
   COLLECT_REQUEST,
@@ -27,20 +26,25 @@ import {
   DEPOSIT_RESPONSE,
   HEARTBEAT_RESPONSE,
   HEARTBEAT,
-  ISSUED_CERTIFICATE,
   JOIN_REQUEST,
   JOIN_RESPONSE,
   NOT_COPIED_NOW,
   OBSERVATIONS,
   OBSERVATIONS_RESPONSE,
-  RENEWAL_REQUEST,
   VIEW_RESPONSE,
   VIEW_REQUEST,
   type HeartbeatResponse,
   type ViewResponse,
 } from '../protocol/messages.ts';
 import { readViewWords } from '../protocol/view-words.ts';
-import type { Reply, SignedText } from '../../link/index.ts';
+import {
+  ISSUED_CERTIFICATE,
+  RENEWAL_REQUEST,
+  type CertificateIssuer,
+  type CertificateSubject,
+  type Reply,
+  type SignedText,
+} from '../../link/index.ts';
 
 const AT_HOLDER = { tag: 'agents', scope: 'fleet', onFollower: 'misdirect' } satisfies Partial<RouteFields>;
 
@@ -73,6 +77,7 @@ function joinRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined)
     body: JOIN_REQUEST,
     answers: { 200: { about: 'the host, the id of its credential, and its certificate', schema: JOIN_RESPONSE } },
     handle: ({ body, caller }) => {
+      if (caller.host === undefined) return refusalAnswer(NOT_FOR_HOSTS);
       const command = gateway.joinCommand(toAgentIdentity(caller), body);
       const { certificateRequest } = body;
       const requested = certificateRequest === undefined ? undefined : issuer?.verifyRequest(certificateRequest);
@@ -81,7 +86,7 @@ function joinRoute(gateway: AgentGateway, issuer: CertificateIssuer | undefined)
         why: 'agent joins',
         decide: (fleet) => joinAgent(fleet, command),
         answer: ({ result: joined }) => {
-          const certificate = requested && issuer?.issue(requested, joined.host);
+          const certificate = requested && issuer?.issue(requested, agentOf(joined.host));
           return answer({
             ...gateway.statements.joinResponse(joined),
             ...(certificate !== undefined && { certificate }),
@@ -109,10 +114,17 @@ function certificateRoute(gateway: AgentGateway, issuer: CertificateIssuer | und
       if (denied !== undefined) return toAnswer(denied, failOnAnswer);
       if (issuer === undefined) return refusalAnswer(NOT_ISSUED);
       const requested = issuer.verifyRequest(body.certificateRequest);
-      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, identity.host));
+      return 'code' in requested ? refusalAnswer(requested) : answer(issuer.issue(requested, agentOf(identity.host)));
     },
   });
 }
+
+const NOT_FOR_HOSTS: Refusal = {
+  kind: 'forbidden',
+  code: 'join-token-other-host',
+  message:
+    'This join token is for a manager of bare-metal nodes, and not for the agent of a host. Make one with "muster hosts join-token <host>".',
+};
 
 const NOT_ISSUED: Refusal = {
   // The caller is authorised, but this server is not set up to issue certificates.
@@ -232,6 +244,8 @@ function collectRoute(gateway: AgentGateway): Route {
       toAnswer(await gateway.collect(toAgentIdentity(caller), body), (collected) => answer(collected)),
   });
 }
+
+const agentOf = (host: string): CertificateSubject => ({ kind: 'host', name: host });
 
 function toAgentIdentity({ host, token }: Caller): AgentIdentity {
   if (host === undefined) throw new Error('a token for agents is bound to no host');

@@ -1,7 +1,15 @@
 // The link of a manager over HTTP. It translates and checks; it decides nothing.
 import { Type } from 'typebox';
 import { compileChecker } from '../../fleet/index.ts';
-import type { Fingerprint, Reply, CallTarget } from '../../link/index.ts';
+import {
+  ISSUED_CERTIFICATE,
+  type Fingerprint,
+  type IssuedCertificate,
+  type KeyPair,
+  type RenewalRequest,
+  type Reply,
+  type CallTarget,
+} from '../../link/index.ts';
 import { ReplyClient } from '../../link/runtime.ts';
 import {
   ACQUIRE_RESPONSE,
@@ -21,6 +29,7 @@ import {
   type TasksResponse,
   type TenureRequest,
 } from '../managers/messages.ts';
+import { JOIN_RESPONSE, type ManagerJoinRequest, type ManagerJoinResponse } from './join-messages.ts';
 import type { ManagerLink, ReservationReply } from './ports.ts';
 
 export interface ManagerLinkOptions {
@@ -30,6 +39,7 @@ export interface ManagerLinkOptions {
   readonly pins?: readonly Fingerprint[] | undefined;
   /** Speak plain HTTP to other machines, too: secrets then cross the network in clear text. */
   readonly insecure?: boolean | undefined;
+  readonly onCertificate?: ((verdict: 'refused' | 'accepted') => void) | undefined;
 }
 
 /** Less than a lease may miss: another server can still be tried. */
@@ -42,6 +52,8 @@ const GRACE_MS = 5000;
 const RESERVATION = Type.Object({ state: Type.String(), node: Type.Optional(Type.String()) });
 
 const CHECKS = {
+  joined: compileChecker(JOIN_RESPONSE),
+  issued: compileChecker(ISSUED_CERTIFICATE),
   lease: compileChecker(LEASE_RESPONSE),
   released: compileChecker(RELEASE_RESPONSE),
   acquired: compileChecker(ACQUIRE_RESPONSE),
@@ -54,13 +66,31 @@ const pathOf = (manager: string, call = ''): string => `/api/v1/managers/${encod
 
 export class HttpManagerLink implements ManagerLink {
   readonly #client: ReplyClient;
+  /** For joins and certificates: what is refused there is said to whoever asks. */
+  readonly #joining: ReplyClient;
 
-  constructor(options: ManagerLinkOptions = {}) {
-    this.#client = new ReplyClient({ ...options, timeoutMs: TIMEOUT_MS });
+  constructor({ onCertificate, ...options }: ManagerLinkOptions = {}) {
+    this.#client = new ReplyClient({ ...options, onCertificate, timeoutMs: TIMEOUT_MS });
+    this.#joining = new ReplyClient({ ...options, timeoutMs: TIMEOUT_MS });
   }
 
   close(): void {
     this.#client.close();
+    this.#joining.close();
+  }
+
+  /** Every connection that is opened from now on shows this certificate. */
+  present(pair: KeyPair | undefined): void {
+    this.#client.present(pair);
+    this.#joining.present(pair);
+  }
+
+  join(to: CallTarget, manager: string, body: ManagerJoinRequest): Promise<Reply<ManagerJoinResponse>> {
+    return this.#joining.post<ManagerJoinResponse>(to, pathOf(manager, '/join'), { body, check: CHECKS.joined });
+  }
+
+  certify(to: CallTarget, manager: string, body: RenewalRequest): Promise<Reply<IssuedCertificate>> {
+    return this.#joining.post<IssuedCertificate>(to, pathOf(manager, '/certificate'), { body, check: CHECKS.issued });
   }
 
   register(to: CallTarget, manager: string, body: RegisterRequest): Promise<Reply<LeaseResponse>> {

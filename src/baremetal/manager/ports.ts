@@ -55,6 +55,8 @@ export interface ManagerOptions {
   readonly token: () => string | undefined;
   readonly host?: string | undefined;
   readonly site?: string | undefined;
+  /** Of the keys that certificates are issued with, each time that a server names it. */
+  readonly onKeysSerial?: (serial: number | undefined) => void;
   /** It runs inside a server, and is paused there. */
   readonly isEmbedded?: boolean;
 }

@@ -128,7 +128,10 @@ export class ManagerTenure {
     if (said.kind === 'refused' && this.#refusal !== said.code)
       this.#ports.log.warn({ manager: this.#options.name, code: said.code }, said.message);
     this.#refusal = said.kind === 'refused' ? said.code : undefined;
-    if (said.kind === 'answer') this.#hold(said.answer, requestedAtMs);
+    if (said.kind === 'answer') {
+      this.#options.onKeysSerial?.(said.answer.keysSerial);
+      this.#hold(said.answer, requestedAtMs);
+    }
     return said.kind;
   }
 

@@ -199,13 +199,13 @@ describe('to forget a manager', () => {
     ['stopped', [putManager('m1', { state: 'stopped' })], 'accepted'],
   ])('%s', (_name, changes, code) => {
     const fleet = newFleet(...changes);
-    expect(codeOf(forgetManager(fleet, { id: 'M1' }))).toBe(code);
+    expect(codeOf(forgetManager(fleet, { id: 'M1', by: 'op', nowMs: 2 }))).toBe(code);
   });
 
   test('takes its alarm away', () => {
     const fleet = newFleet(putManager('m1'));
     fleet.apply(2, reconcileManagers(fleet, { lost: [{ manager: 'm1', leaseEpoch: 3 }], by: 'managers', nowMs: 1 }));
-    answerOf(fleet, forgetManager(fleet, { id: 'm1' }));
+    answerOf(fleet, forgetManager(fleet, { id: 'm1', by: 'op', nowMs: 2 }));
     expect([...fleet.all(ALARM)].map(({ id }): string => id)).toEqual(['no-manager-alive:fleet']);
   });
 });

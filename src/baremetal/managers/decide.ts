@@ -15,6 +15,7 @@ import { findHost, unknownHost } from '../../hosts/index.ts';
 import { accept, refuse, type Decision } from '../../journal/index.ts';
 import { SITE, unknownSite } from '../../sites/index.ts';
 import { MANAGER, type Manager, type ManagerId } from '../model.ts';
+import { revokeManagerTokens } from './join.ts';
 import { lostAlarmId } from './alarms.ts';
 import { MANAGED_NODES } from './managed-nodes.ts';
 import { isOnDuty, type ClaimedTenure } from './right.ts';
@@ -130,8 +131,11 @@ export function clearDraining(fleet: FleetReader, { manager, by, nowMs }: Omit<D
   ];
 }
 
-/** Only one that is gone and has nothing left: its name, and the epoch of its lease, may be used again. */
-export function forgetManager(fleet: FleetReader, { id: name }: { readonly id: string }): Decision<StoredManager> {
+/** Only one that is gone and has nothing left: its name, and the epoch of its lease, may be used again, with a credential that is made anew. */
+export function forgetManager(
+  fleet: FleetReader,
+  { id: name, by, nowMs }: ChangeNote & { readonly id: string },
+): Decision<StoredManager> {
   const stored = fleet.get(MANAGER, managerId(name));
   if (stored === undefined) return refuse(unknownManager(name));
   const { id, doc } = stored;
@@ -140,7 +144,8 @@ export function forgetManager(fleet: FleetReader, { id: name }: { readonly id: s
   if (doc.paused !== undefined) return refuse(managerPaused(id));
   const nodes = fleet.projection(MANAGED_NODES).countOf(id);
   if (nodes > 0) return refuse(managerHasNodes(id, nodes));
-  return accept([remove(MANAGER, id), ...clearAlarm(fleet, lostAlarmId(id))], stored);
+  const revoked = revokeManagerTokens(fleet, { manager: id, by, nowMs });
+  return accept([remove(MANAGER, id), ...revoked, ...clearAlarm(fleet, lostAlarmId(id))], stored);
 }
 
 function transition({ id, doc }: StoredManager, state: Manager['state'], { by, nowMs }: ChangeNote): Change {

@@ -42,6 +42,8 @@ export interface ManagerGatewayOptions {
   readonly clock: Clock;
   readonly kinds: ReadonlyMap<string, OperationKind>;
   readonly leases: ManagerLeases;
+  /** Of the keys that certificates are issued with; undefined where managers get none. */
+  readonly keysSerial?: (() => number) | undefined;
 }
 
 export type GatewayReply<A> =
@@ -147,7 +149,9 @@ export class ManagerGateway {
   #leaseReply(manager: string, { epoch }: Lease): GatewayReply<LeaseResponse> {
     const { journal, leases } = this.#options;
     const { renewMs } = valueOf(journal.fleet, MANAGERS);
-    return { kind: 'answer', answer: { leaseEpoch: epoch, remainingMs: leases.remainingMs(manager), renewMs } };
+    const keysSerial = this.#options.keysSerial?.();
+    const answer = { leaseEpoch: epoch, remainingMs: leases.remainingMs(manager), renewMs };
+    return { kind: 'answer', answer: { ...answer, ...(keysSerial !== undefined && { keysSerial }) } };
   }
 
   /** Its nodes are orphans from this commit on; the lease is released afterwards, so that no other process is the manager before that. */

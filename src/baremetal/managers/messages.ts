@@ -38,6 +38,9 @@ export const LEASE_RESPONSE = Type.Object({
   leaseEpoch: Type.Integer(),
   remainingMs: Type.Integer({ description: 'how long the lease lasts at least, from when it was asked for' }),
   renewMs: Type.Integer({ description: 'how often it is to be renewed' }),
+  keysSerial: Type.Optional(
+    Type.Integer({ description: 'of the keys that certificates are issued with: it grows with every rotation' }),
+  ),
 });
 export type LeaseResponse = Static<typeof LEASE_RESPONSE>;
 

@@ -22,11 +22,13 @@ import {
   type Committed,
 } from '../../access/index.ts';
 import type { FleetReader } from '../../fleet/index.ts';
+import type { CertificateIssuer } from '../../link/index.ts';
 import { manageableCapacity } from '../capacity/capacity.ts';
 import { MANAGER_STATES, type Manager } from '../model.ts';
 import { MANAGER_REPRESENTATION } from '../representations.ts';
 import { forgetManager, managerId, type StoredManager } from './decide.ts';
 import { drainRoutes } from './drain-routes.ts';
+import { managerJoinRoutes } from './join-routes.ts';
 import { pauseManager, resumeManager } from './pause.ts';
 import type { GatewayReply, ManagerCaller, ManagerGateway } from './gateway.ts';
 import {
@@ -53,8 +55,10 @@ const TAG = 'managers';
 /** For managers alone. A token of theirs is bound to no site: a manager acts on nodes of all of them. */
 const BY_ITSELF = { tag: TAG, access: 'manager', params: BY_MANAGER } as const satisfies Partial<RouteFields>;
 
-export function managerRoutes(gateway: ManagerGateway): Route[] {
+/** Without an issuer managers get no certificates. */
+export function managerRoutes(gateway: ManagerGateway, issuer?: CertificateIssuer): Route[] {
   return [
+    ...managerJoinRoutes(issuer),
     registerRoute(gateway),
     renewRoute(gateway),
     releaseRoute(gateway),
@@ -252,14 +256,15 @@ function forgetRoute(): Route {
     ...BY_OPERATORS,
     method: 'DELETE',
     path: ONE,
-    about: 'Forget a manager that has stopped or is lost, and has no nodes left',
+    about: 'Forget a manager that has stopped or is lost, and has no nodes left: its tokens are revoked',
     answers: { 200: { about: 'the manager as it was', schema: MANAGER_REPRESENTATION.schema } },
-    handle: ({ params }) => {
+    handle: ({ params, caller }, { clock }) => {
       const id = managerId(params.manager);
+      const command = { id, by: caller.name, nowMs: clock.nowMs() };
       return {
         target: { representation: MANAGER_REPRESENTATION, id },
         why: `forget manager ${id}`,
-        decide: (fleet) => forgetManager(fleet, { id }),
+        decide: (fleet) => forgetManager(fleet, command),
         answer: ({ result: stored, after: { redactor } }) => ({
           kind: 'answer',
           status: 200,

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import { addExamples, commandGroup, withAction, type Cli } from '../command.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
+import { joinTokenCommand } from '../join-token.ts';
 import { relativeTime } from '../output/duration.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import {
@@ -68,6 +69,17 @@ function facts(one: Manager, nowMs: number): LabelledFacts {
   ];
 }
 
+function managerJoinToken(cli: Cli): Command {
+  return joinTokenCommand(cli, {
+    about: 'Make a token with which a manager joins, once; for administrators',
+    whom: 'the manager',
+    example: ['and start the manager with it', 'muster baremetal managers join-token m1'],
+    pathOf: (name) => resourcePath(MANAGERS, name),
+    where: 'On its machine',
+    start: (name, server) => `muster manager --name ${name} --server ${server} --state /var/lib/muster-manager`,
+  });
+}
+
 export function managerCommands(cli: Cli): Command {
   return commandGroup(
     'managers',
@@ -82,6 +94,7 @@ export function managerCommands(cli: Cli): Command {
       examples: [['those that are lost', 'muster baremetal managers list --state lost']],
     }),
     showCommand(cli, MANAGERS),
+    managerJoinToken(cli),
     drainManager(cli),
     undrainManager(cli),
     rebalanceManagers(cli),

@@ -2,15 +2,16 @@
 import { Command } from 'commander';
 import { resourceCounts } from '../output/amounts.ts';
 import { withAction, addExamples, type Cli } from '../command.ts';
-import { parseDuration, relativeTime } from '../output/duration.ts';
+import { parseDuration } from '../output/duration.ts';
 import { usage, type ExitCode } from '../exit-code.ts';
 import { addressOrNone, readInput, wholeNumber, parseWords } from '../input/input-file.ts';
+import { joinTokenCommand } from '../join-token.ts';
 import { hostPath, HOSTS_PATH } from './host-text.ts';
 import { reportStarted, withWait, type WaitOptions } from '../operations/wait.ts';
 import { omitUndefined } from '../input/defined-fields.ts';
 import type { Session } from '../session.ts';
 import { diskGiB, memoryMiB, sizesOf, type SizeOptions } from '../output/size.ts';
-import type { JoinToken, JoiningHosts } from '../client/representations.ts';
+import type { JoiningHosts } from '../client/representations.ts';
 
 export interface JoinOptions extends WaitOptions, SizeOptions {
   readonly file?: string;
@@ -145,29 +146,14 @@ function parseHosts(value: unknown, file: string): unknown[] {
 /** An agent does not start without it; this is where Debian and others have it. */
 const AGENT_SWITCH = '--ovs unix:/run/openvswitch/db.sock';
 
-const SERVER_WITHOUT_AUTHORITY =
-  'If no authority that the host trusts has signed the certificate of the server, add --ca, or --server-fingerprint as its log or "muster keys show --tls-cert" says.';
-
 export function hostJoinToken(cli: Cli): Command {
-  const command = new Command('join-token')
-    .description("Make a token with which a host's agent joins, once")
-    .argument('<name>', 'the host')
-    .option('--expires <time>', 'how long it is good for', '24h');
-  addExamples(command, ['and start the agent with it', 'muster hosts join-token compute-1']);
-  return withAction<{ readonly expires: string }>(cli, command, async (session, { args: [host = ''], options }) => {
-    const body = { lifetimeMs: parseDuration(options.expires) };
-    const token = await session.client.write<JoinToken>('POST', `${hostPath(host)}/join-token`, { body });
-    if (session.output !== 'table') await session.writeValue(token);
-    else {
-      session.terminal.out(`${token.secret ?? ''}\n`);
-      if (token.note !== undefined) session.note(token.note);
-      const until =
-        token.expiresAtMs === undefined ? '' : ` It expires ${relativeTime(token.expiresAtMs, session.nowMs())}.`;
-      session.note(`Shown once, good for one join of ${host}.${until} On the host, run:`);
-      session.note(`  MUSTER_JOIN_TOKEN=<token> muster agent --server ${session.client.server} ${AGENT_SWITCH}`);
-      if (session.client.server.startsWith('https:')) session.note(SERVER_WITHOUT_AUTHORITY);
-      session.note('Its switch is where Open vSwitch listens; with --simulate instead of --ovs it is pretended.');
-    }
-    return undefined;
+  return joinTokenCommand(cli, {
+    about: "Make a token with which a host's agent joins, once",
+    whom: 'the host',
+    example: ['and start the agent with it', 'muster hosts join-token compute-1'],
+    pathOf: hostPath,
+    where: 'On the host',
+    start: (_name, server) => `muster agent --server ${server} ${AGENT_SWITCH}`,
+    notes: ['Its switch is where Open vSwitch listens; with --simulate instead of --ovs it is pretended.'],
   });
 }

@@ -1,7 +1,7 @@
 // The network namespaces of one host's instances: which there are, how one is made and plugged in, and how it is taken away.
 import { interfaceOf, subnetMatcher, type SubnetView } from '../../../dataplane/index.ts';
 import type { Clock } from '../../../journal/index.ts';
-import { DiskFailed } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 import type { RuntimeInstance } from './instance-runtime.ts';
 import {
   instanceNamespace,

@@ -2,7 +2,7 @@
 // whatever the runtime drives; it outlives the process, as the disk does.
 import { describe, expect, test } from 'vitest';
 import type { Task } from '../../../operations/index.ts';
-import { DiskFailed } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 import { activate, build, destroy } from './instance-tasks-fixture.ts';
 import { callFor, performTask, RuntimeBench, spec, type RuntimeMachine } from './runtime-bench-fixture.ts';
 import { damageContract } from './runtime-damage-contract.ts';

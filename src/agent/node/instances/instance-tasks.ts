@@ -30,7 +30,7 @@ import {
   type ParsedInstanceTask,
   type MigrateArgs,
 } from './instance-task-args.ts';
-import { DiskFailed } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 
 export interface InstanceTasksParts {
   readonly runtime: InstanceRuntime;

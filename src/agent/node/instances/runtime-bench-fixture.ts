@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 import { StateMemoryDisk } from '../state/memory-disk.ts';
 import type { Task, TaskResult } from '../../../operations/index.ts';
-import { DiskFailed } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 import { InstanceTasks } from './instance-tasks.ts';
 import type { InstanceRuntime, InstanceSpec, RuntimeCall } from './instance-runtime.ts';
 

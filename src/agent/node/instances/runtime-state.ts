@@ -2,8 +2,7 @@
 // and wrote it without the checksum. Whatever else it says is damage, and never "nothing runs here".
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
-import { tryParseJson } from '../../../link/index.ts';
-import { sealJson, unsealJson } from '../state/sealed-json.ts';
+import { sealJson, tryParseJson, unsealJson } from '../../../link/index.ts';
 import type { RuntimeInstance } from './instance-runtime.ts';
 
 const ID = Type.String({ minLength: 1 });

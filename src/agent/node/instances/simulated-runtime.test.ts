@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { activate, AMOUNTS, InstanceTasksHarness, build, destroy, migrate, nic } from './instance-tasks-fixture.ts';
 import { StateMemoryDisk } from '../state/memory-disk.ts';
-import { DiskFailed } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 import { InstanceRecords } from './instance-records.ts';
 import type { ArmedTaskFault } from './simulated-hypervisor.ts';
 import { spawnFaults } from '../../simulation/spawn-faults.ts';

@@ -4,10 +4,9 @@ import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Log, TaskAnswer } from '../../../operations/index.ts';
 import { TRUST } from '../trust.ts';
-import { tryParseJson } from '../../../link/index.ts';
+import { SealedFiles, STORED_CERTIFICATE, type StoredCertificate } from '../../../link/index.ts';
 import { VIEW, type View } from '../../protocol/messages.ts';
-import { DiskFailed, type Disk, type FileName, type RuntimeFileName } from '../ports.ts';
-import { sealJson, unsealJson } from './sealed-json.ts';
+import type { Disk, FileName, RuntimeFileName } from '../ports.ts';
 
 /** The agent's own files. What runs on a simulated machine is the machine's to remember. */
 type OwnFile = Exclude<FileName, RuntimeFileName | 'switch'>;
@@ -33,19 +32,6 @@ const MEMBERSHIP_STATE = Type.Object({
   left: Type.Optional(Type.Literal(true)),
 });
 
-/** Key and certificate in one file: after a crash they still belong together. */
-const CERTIFICATE = Type.Object({
-  /** The credential that it was issued to. */
-  token: Type.String(),
-  key: Type.String(),
-  certificate: Type.String(),
-  /** Of the control plane's keys that it was issued with. */
-  serial: Type.Integer(),
-  /** By the agent's own clock. */
-  receivedAtMs: Type.Integer(),
-});
-export type StoredCertificate = Static<typeof CERTIFICATE>;
-
 const STORED_VIEW = Type.Object({
   /** The credential under which it was taken: another one may belong to another journal. */
   token: Type.String(),
@@ -70,128 +56,74 @@ export interface StoredView {
   readonly view: View;
 }
 
-const CHECKS = {
-  identity: compileChecker(MEMBERSHIP_STATE),
-  view: compileChecker(STORED_VIEW),
-  answers: compileChecker(ANSWERS),
-  certificate: compileChecker(CERTIFICATE),
-} satisfies Record<OwnFile, ReturnType<typeof compileChecker>>;
-
 export interface ReadIdentity {
   readonly identity: MembershipState;
   /** It is of the copy: whether that is the last version is not known. */
   readonly isRestored: boolean;
 }
 
-type ReadFile<T> =
-  | { readonly kind: 'whole'; readonly value: T }
-  | { readonly kind: 'missing' }
-  | { readonly kind: 'damaged'; readonly because: string };
-
-/** What becomes of the agent without each file. */
-const WITHOUT: Readonly<Record<OwnFile, string>> = {
-  identity: 'join this host again with a new join token',
-  view: 'it is requested again, and until then nothing is changed on this machine',
-  answers: 'tasks are done again, and find their work done',
-  certificate: 'another one is requested',
-};
+const FILES = {
+  identity: { check: compileChecker(MEMBERSHIP_STATE), without: 'join this host again with a new join token' },
+  view: {
+    check: compileChecker(STORED_VIEW),
+    without: 'it is requested again, and until then nothing is changed on this machine',
+  },
+  answers: { check: compileChecker(ANSWERS), without: 'tasks are done again, and find their work done' },
+  certificate: { check: compileChecker(STORED_CERTIFICATE), without: 'another one is requested' },
+} as const;
 
 export class AgentStateStore {
-  readonly #disk: Disk;
-  readonly #log: Log;
-  readonly #problems: string[] = [];
+  readonly #files: SealedFiles<OwnFile>;
 
   constructor(disk: Disk, log: Log) {
-    this.#disk = disk;
-    this.#log = log;
+    this.#files = new SealedFiles<OwnFile>({ disk, log, program: 'agent', files: FILES });
   }
 
   /** The files that were damaged when they were read. */
   get problems(): readonly string[] {
-    return this.#problems;
+    return this.#files.problems;
   }
 
   async readIdentity(): Promise<ReadIdentity> {
-    const current = await this.#read<MembershipState>('identity');
+    const current = await this.#files.read<MembershipState>('identity');
     if (current.kind === 'whole') return { identity: current.value, isRestored: false };
-    const copy = await this.#readCopy<MembershipState>('identity');
+    const copy = await this.#files.readCopy<MembershipState>('identity');
     const toDo = 'its copy is used, and nothing is changed on this machine until a server confirms it';
-    this.#reportLoss('identity', current, copy === undefined ? undefined : toDo);
+    this.#files.reportLoss('identity', current, copy === undefined ? undefined : toDo);
     return { identity: copy ?? {}, isRestored: copy !== undefined };
   }
 
   async readView(): Promise<StoredView | undefined> {
-    const read = await this.#read<StoredView>('view');
-    this.#reportLoss('view', read);
+    const read = await this.#files.read<StoredView>('view');
+    this.#files.reportLoss('view', read);
     return read.kind === 'whole' ? read.value : undefined;
   }
 
   async readAnswers(): Promise<readonly TaskAnswer[]> {
-    const read = await this.#read<Static<typeof ANSWERS>>('answers');
-    this.#reportLoss('answers', read);
+    const read = await this.#files.read<Static<typeof ANSWERS>>('answers');
+    this.#files.reportLoss('answers', read);
     if (read.kind !== 'whole') return [];
     return 'answers' in read.value ? read.value.answers : read.value;
   }
 
-  /** The last one, and its copy where it may be of use: even an old one is good to request another. */
-  async readCertificates(): Promise<readonly StoredCertificate[]> {
-    const current = await this.#read<StoredCertificate>('certificate');
-    const copy = await this.#readCopy<StoredCertificate>('certificate');
-    if (current.kind !== 'whole')
-      this.#reportLoss('certificate', current, copy === undefined ? undefined : 'its copy is used');
-    return [current.kind === 'whole' ? current.value : undefined, copy].filter((one) => one !== undefined);
+  /** The last one, and its copy: even an old one is good to request another. */
+  readCertificates(): Promise<readonly StoredCertificate[]> {
+    return this.#files.readWithCopy<StoredCertificate>('certificate');
   }
 
   writeIdentity(identity: MembershipState): Promise<void> {
-    return this.#disk.write('identity', sealJson(identity), { keepsCopy: true });
+    return this.#files.write('identity', identity, { keepsCopy: true });
   }
 
   writeView(taken: StoredView): Promise<void> {
-    return this.#disk.write('view', sealJson(taken));
+    return this.#files.write('view', taken);
   }
 
   writeCertificate(held: StoredCertificate): Promise<void> {
-    return this.#disk.write('certificate', sealJson(held), { keepsCopy: true });
+    return this.#files.write('certificate', held, { keepsCopy: true });
   }
 
   writeAnswers(answers: readonly TaskAnswer[]): Promise<void> {
-    return this.#disk.write('answers', sealJson({ answers }));
+    return this.#files.write('answers', { answers });
   }
-
-  async #read<T>(name: OwnFile): Promise<ReadFile<T>> {
-    try {
-      return parse<T>(name, await this.#disk.read(name));
-    } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      return { kind: 'damaged', because: error.message };
-    }
-  }
-
-  async #readCopy<T>(name: OwnFile): Promise<T | undefined> {
-    try {
-      const read = parse<T>(name, await this.#disk.readCopy?.(name));
-      return read.kind === 'whole' ? read.value : undefined;
-    } catch (error) {
-      if (!(error instanceof DiskFailed)) throw error;
-      return undefined;
-    }
-  }
-
-  /** A file that is missing is a loss where there was one before. */
-  #reportLoss(name: OwnFile, read: ReadFile<unknown>, toDo?: string): void {
-    if (read.kind === 'whole' || (read.kind === 'missing' && toDo === undefined)) return;
-    const because = read.kind === 'missing' ? 'is missing' : read.because;
-    const problem = `agent-${name}.json ${because}: ${toDo ?? WITHOUT[name]}`;
-    this.#problems.push(problem);
-    this.#log.error({ file: name }, problem);
-  }
-}
-
-function parse<T>(name: OwnFile, text: string | undefined): ReadFile<T> {
-  if (text === undefined) return { kind: 'missing' };
-  const body = unsealJson(text);
-  if (body === undefined) return { kind: 'damaged', because: 'is damaged (its checksum is wrong)' };
-  const [problem] = CHECKS[name](tryParseJson(body));
-  if (problem !== undefined) return { kind: 'damaged', because: `is damaged (${problem.field} ${problem.message})` };
-  return { kind: 'whole', value: tryParseJson(body) as T };
 }

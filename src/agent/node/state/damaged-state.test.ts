@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { revokeTokenChange } from '../../../access/index.ts';
 import { ALARM } from '../../../alarms/index.ts';
 import { accept } from '../../../journal/index.ts';
-import { LinkDown } from '../../../link/index.ts';
+import { LinkDown, DiskFailed, type WriteOptions, sealJson } from '../../../link/index.ts';
 import type { Tap } from '../agent-fixture.ts';
-import { DiskFailed, type Disk, type FileName, type WriteOptions } from '../ports.ts';
+import type { Disk, FileName } from '../ports.ts';
 import {
   EMPTY_CONTENTS,
   peersOn,
@@ -16,7 +16,6 @@ import {
   type SwitchWorld,
 } from '../switch/switch-world-fixture.ts';
 import type { StateMemoryDisk } from './memory-disk.ts';
-import { sealJson } from './sealed-json.ts';
 
 const QUIET = { info: () => undefined, warn: () => undefined, error: () => undefined };
 const CUT_OFF: Tap = () => Promise.reject(new LinkDown('cut'));

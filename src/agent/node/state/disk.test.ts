@@ -4,11 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { TestHost } from '../agent-fixture.ts';
-import { FileDisk } from './file-disk.ts';
+import { FileDisk } from '../../../link/runtime.ts';
 import { AgentStateStore } from './agent-state-store.ts';
 import { StateMemoryDisk } from './memory-disk.ts';
 import { TestControlPlane } from '../../server/control-plane-fixture.ts';
-import { DiskFailed, type Disk } from '../ports.ts';
+import type { Disk, FileName } from '../ports.ts';
+import { DiskFailed } from '../../../link/index.ts';
 import { VirtualClock } from '../../../journal/virtual-clock-fixture.ts';
 
 async function folder(): Promise<string> {
@@ -19,7 +20,7 @@ async function folder(): Promise<string> {
 
 describe.each<[string, () => Promise<Disk>]>([
   ['memory', () => Promise.resolve(new StateMemoryDisk())],
-  ['file', async () => new FileDisk(join(await folder(), 'new', 'folder'))],
+  ['file', async () => new FileDisk<FileName>(join(await folder(), 'new', 'folder'), 'agent')],
 ])('the %s disk', (_name, make) => {
   test('reads-what-was-written-last-and-nothing-before', async () => {
     const disk = await make();
@@ -43,7 +44,7 @@ describe.each<[string, () => Promise<Disk>]>([
 describe('the file disk', () => {
   test('is-readable-by-its-owner-alone-and-leaves-nothing-beside', async () => {
     const path = await folder();
-    await new FileDisk(path).write('identity', 'secret');
+    await new FileDisk<FileName>(path, 'agent').write('identity', 'secret');
     const [name, ...more] = await readdir(path);
     expect(more).toEqual([]);
     const { mode } = await stat(join(path, name!));
@@ -53,7 +54,7 @@ describe('the file disk', () => {
   test('says-that-it-failed-and-keeps-what-there-was', async () => {
     const path = await folder();
     await writeFile(join(path, 'a-file'), '');
-    const disk = new FileDisk(join(path, 'a-file', 'below'));
+    const disk = new FileDisk<FileName>(join(path, 'a-file', 'below'), 'agent');
     await expect(disk.write('view', 'x')).rejects.toThrow(DiskFailed);
     await expect(disk.read('view')).rejects.toThrow(DiskFailed);
   });
@@ -61,7 +62,9 @@ describe('the file disk', () => {
   test('says-which-file-it-cannot-read', async () => {
     const path = await folder();
     await mkdir(join(path, 'agent-view.json'));
-    await expect(new FileDisk(path).read('view')).rejects.toThrow(/cannot read view in its data folder: EISDIR/);
+    await expect(new FileDisk<FileName>(path, 'agent').read('view')).rejects.toThrow(
+      /cannot read view in its data folder: EISDIR/,
+    );
   });
 });
 

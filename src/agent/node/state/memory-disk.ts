@@ -1,5 +1,6 @@
 // A disk in memory, for simulated agents. It outlives the agent that writes to it, as a disk does.
-import type { Disk, FileName, WriteOptions } from '../ports.ts';
+import type { Disk, FileName } from '../ports.ts';
+import type { WriteOptions } from '../../../link/index.ts';
 
 export class StateMemoryDisk implements Disk {
   readonly #files = new Map<FileName, string>();

@@ -4,8 +4,7 @@ import { compile, formatConnection, readDataplaneView, type TrackedConnection } 
 import { SimulatedSwitch } from '../../../dataplane/runtime.ts';
 import type { Tap } from '../agent-fixture.ts';
 import { CrashingPorts, type Crash } from '../crashing-ports-fixture.ts';
-import { CertificateKeeper } from '../certificate-keeper.ts';
-import { LeaderClient, LinkDown } from '../../../link/index.ts';
+import { CertificateKeeper, LeaderClient, LinkDown } from '../../../link/index.ts';
 import { verifyFake } from '../../protocol/signer-fixture.ts';
 import { Membership } from '../membership.ts';
 import { AgentStateStore } from '../state/agent-state-store.ts';
@@ -315,7 +314,7 @@ describe('connections are forgotten', () => {
       const membership = new Membership(
         ports,
         { joinToken: async () => undefined },
-        { ...parts, certificates: new CertificateKeeper(ports, parts) },
+        { ...parts, certificates: new CertificateKeeper(ports, { ...parts, program: 'agent' }) },
       );
       const conntrackSync = new ConntrackSync(ports, { leader, membership });
       if (which === 'later') {

@@ -1,5 +1,5 @@
-// JSON of an object that ends with a checksum of what stands before it. Agents of older versions read it as well, and wrote it without
-// the checksum.
+// JSON of an object that ends with a checksum of what stands before it. Programs of older versions read it as well, and wrote
+// it without the checksum.
 import { hash } from 'node:crypto';
 
 const SEAL = /,?"sha256":"([0-9a-f]{64})"\}$/;

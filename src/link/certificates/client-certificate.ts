@@ -1,4 +1,4 @@
-// Certificates of agents: the requests that agents make, the authority that signs them, and the check of a presented certificate. The name
+// Certificates of agents and managers: the requests that they make, the authority that signs them, and the check of a presented certificate. The name
 // in a request must never be used: the credential of the request decides whom a certificate is for.
 import {
   createPrivateKey,
@@ -27,7 +27,7 @@ const OID = {
 };
 
 const DAY_MS = 24 * 3600 * 1000;
-export const AGENT_CERTIFICATE_MS = 30 * DAY_MS;
+export const CLIENT_CERTIFICATE_MS = 30 * DAY_MS;
 const AUTHORITY_MS = 3650 * DAY_MS;
 /** Clocks of hosts differ: a certificate is valid from a little before it was issued. */
 const CLOCK_SKEW_MS = 3600 * 1000;
@@ -35,8 +35,16 @@ const CLOCK_SKEW_MS = 3600 * 1000;
 const COMMON_NAME_MAX = 64;
 const URI_TAG = 0x86;
 const KEY_IDENTIFIER_TAG = 0x80;
-/** Host names in our certificates. They have no character with a meaning in a URI or in Node's printed form. */
-const HOST_URI = 'muster:host:';
+/** Before the names in our certificates, which have no character with a meaning in a URI or in Node's printed form. */
+const URIS = { host: 'muster:host:', manager: 'muster:manager:' } as const;
+
+/** Whom a certificate is for: the agent of a host, or a manager of bare-metal nodes. A name of one kind never stands for one of the other. */
+export interface CertificateSubject {
+  readonly kind: keyof typeof URIS;
+  readonly name: string;
+}
+
+const SUBJECT_KINDS = Object.keys(URIS) as readonly CertificateSubject['kind'][];
 
 export interface CertificateAuthority {
   /** PEM. */
@@ -80,16 +88,22 @@ export function newCertificateAuthority(nowMs: number): { readonly certificate: 
   return { certificate, pem: key.pem };
 }
 
-/** A certificate for the agent of a host, in PEM. The key must be one that `verifyCertificateRequest` has returned. */
-export function certifyHost(
+export interface CertificateTerms {
+  readonly subject: CertificateSubject;
+  readonly nowMs: number;
+  readonly toMs: number;
+}
+
+/** A certificate in PEM. The key must be one that `verifyCertificateRequest` has returned. */
+export function certifySubject(
   spki: Buffer,
   authority: CertificateAuthority,
-  { host, nowMs, toMs }: { readonly host: string; readonly nowMs: number; readonly toMs: number },
+  { subject: { kind, name }, nowMs, toMs }: CertificateTerms,
 ): string {
-  const { subject } = partsOfCertificate(authority.certificate);
+  const { subject: issuer } = partsOfCertificate(authority.certificate);
   return certify(authority.privateKey, {
-    issuer: subject,
-    subject: nameOf(host.slice(0, COMMON_NAME_MAX)),
+    issuer,
+    subject: nameOf(name.slice(0, COMMON_NAME_MAX)),
     spki,
     fromMs: nowMs - CLOCK_SKEW_MS,
     toMs,
@@ -97,34 +111,39 @@ export function certifyHost(
       extension(OID.basicConstraints, sequence()),
       extension(OID.keyUsage, der(TAG.bitString, Buffer.from([7, 0b1000_0000]))),
       extension(OID.extendedKeyUsage, sequence(oid(OID.clientAuthentication)), false),
-      extension(OID.alternativeName, sequence(der(URI_TAG, Buffer.from(HOST_URI + host, 'ascii'))), false),
+      extension(OID.alternativeName, sequence(der(URI_TAG, Buffer.from(URIS[kind] + name, 'ascii'))), false),
       subjectKey(spki),
       authorityKey(spkiOf(authority.privateKey)),
     ],
   });
 }
 
-/** The contents of an agent's certificate. */
-export interface AgentCertificate {
-  readonly host: string;
+/** The contents of a certificate of ours. */
+export interface ClientCertificate {
+  readonly subject: CertificateSubject;
   /** The authority that issued it. */
   readonly authority: X509Certificate;
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Undefined when none of these authorities issued it, or not for an agent. Validity dates are not checked. */
-export function readAgentCertificate(
+/** Undefined when none of these authorities issued it, or not for a client of ours. Validity dates are not checked. */
+export function readClientCertificate(
   shown: X509Certificate,
   authorities: readonly X509Certificate[],
-): AgentCertificate | undefined {
+): ClientCertificate | undefined {
   const authority = authorities.find((one) => shown.checkIssued(one) && shown.verify(one.publicKey));
   if (authority === undefined || shown.ca) return undefined;
   if (!(shown.keyUsage ?? []).includes(OID.clientAuthentication)) return undefined;
-  const uri = `URI:${HOST_URI}`;
-  const { subjectAltName } = shown;
-  if (subjectAltName?.startsWith(uri) !== true || subjectAltName.includes(',')) return undefined;
-  return { host: subjectAltName.slice(uri.length), authority, ...validityOf(shown) };
+  const subject = readSubject(shown.subjectAltName ?? '');
+  return subject && { subject, authority, ...validityOf(shown) };
+}
+
+/** From the one name in the form in which Node prints it. */
+function readSubject(printed: string): CertificateSubject | undefined {
+  if (printed.includes(',')) return undefined;
+  const kind = SUBJECT_KINDS.find((one) => printed.startsWith(`URI:${URIS[one]}`));
+  return kind && { kind, name: printed.slice(`URI:${URIS[kind]}`.length) };
 }
 
 export interface Validity {

@@ -1,17 +1,18 @@
-// Issues certificates to agents. The credential of the request decides whom one is for, never its contents. Nothing is stored: a lost
+// Issues certificates to agents and managers. The credential of the request decides whom one is for, never its contents. Nothing is stored: a lost
 // certificate is requested again.
 import { X509Certificate } from 'node:crypto';
 import type { Refusal } from '../../fleet/index.ts';
 import type { Clock } from '../../journal/index.ts';
 import {
-  AGENT_CERTIFICATE_MS,
-  certifyHost,
+  certifySubject,
+  CLIENT_CERTIFICATE_MS,
   verifyCertificateRequest,
   validityOf,
   type CertificateAuthority,
-} from '../protocol/agent-certificate.ts';
-import { MalformedDer } from '../protocol/der.ts';
-import type { IssuedCertificate } from '../protocol/messages.ts';
+  type CertificateSubject,
+} from './client-certificate.ts';
+import { MalformedDer } from './der.ts';
+import type { IssuedCertificate } from './certificate-messages.ts';
 
 export interface IssuingKeys {
   readonly serial: number;
@@ -35,6 +36,11 @@ export class CertificateIssuer {
     this.#clock = clock;
   }
 
+  /** Of the keys that certificates are issued with: it grows with every rotation. */
+  get serial(): number {
+    return this.#keys().serial;
+  }
+
   verifyRequest(request: string): ProvenKey | Refusal {
     try {
       return { spki: verifyCertificateRequest(request) };
@@ -49,14 +55,14 @@ export class CertificateIssuer {
     }
   }
 
-  issue({ spki }: ProvenKey, host: string): IssuedCertificate {
+  issue({ spki }: ProvenKey, subject: CertificateSubject): IssuedCertificate {
     const { serial, authority, authorities } = this.#keys();
     const nowMs = this.#clock.nowMs();
     const { toMs } = validityOf(new X509Certificate(authority.certificate));
-    const certificate = certifyHost(spki, authority, {
-      host,
+    const certificate = certifySubject(spki, authority, {
+      subject,
       nowMs,
-      toMs: Math.min(nowMs + AGENT_CERTIFICATE_MS, toMs),
+      toMs: Math.min(nowMs + CLIENT_CERTIFICATE_MS, toMs),
     });
     return { certificate, authorities: [...authorities], serial };
   }

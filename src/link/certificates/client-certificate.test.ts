@@ -2,26 +2,26 @@ import { generateKeyPairSync, sign, X509Certificate } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  AGENT_CERTIFICATE_MS,
-  certifyHost,
+  CLIENT_CERTIFICATE_MS,
+  certifySubject,
   isValidAt,
   newCertificateAuthority,
   newCertificateKey,
   verifyCertificateRequest,
-  readAgentCertificate,
+  readClientCertificate,
   readAuthority,
   createCertificateRequest,
-} from './agent-certificate.ts';
+} from './client-certificate.ts';
 import { bitString, der, elementsIn, MalformedDer, oid, sequence, TAG } from './der.ts';
 
 const NOW_MS = Date.UTC(2030, 0, 15);
 const made = newCertificateAuthority(NOW_MS);
 const authority = readAuthority(made.certificate, made.pem);
 const trusted = [new X509Certificate(made.certificate)];
-const times = { nowMs: NOW_MS, toMs: NOW_MS + AGENT_CERTIFICATE_MS };
+const times = { nowMs: NOW_MS, toMs: NOW_MS + CLIENT_CERTIFICATE_MS };
 
 const signRequest = (request: string, by: typeof authority, host: string): string =>
-  certifyHost(verifyCertificateRequest(request), by, { host, ...times });
+  certifySubject(verifyCertificateRequest(request), by, { subject: { kind: 'host', name: host }, ...times });
 
 const certified = (host: string): X509Certificate =>
   new X509Certificate(
@@ -33,8 +33,8 @@ const hostOfCertificate = (
   authorities: readonly X509Certificate[],
   nowMs: number,
 ): string | undefined => {
-  const read = readAgentCertificate(shown, authorities);
-  return read !== undefined && isValidAt(read, nowMs) ? read.host : undefined;
+  const read = readClientCertificate(shown, authorities);
+  return read !== undefined && isValidAt(read, nowMs) ? read.subject.name : undefined;
 };
 
 test('a-certificate-names-the-host-that-was-decided-on-and-not-the-one-in-the-request', () => {

@@ -1,6 +1,15 @@
-// Keeps the agent's own certificate: requests it, writes it down together with its key, shows it to servers, and renews it. A new
-// pair is shown only when it is on disk. It never stops the agent: without a certificate the servers decide what that means.
+// Keeps the certificate of a program that dials the control plane: requests it, writes it down together with its key, shows it to servers, and renews
+// it. A new pair is shown only when it is on disk. It never stops the program: without a certificate the servers decide what that means.
 import { X509Certificate } from 'node:crypto';
+import type { Clock } from '../../journal/index.ts';
+import type { Log } from '../../operations/index.ts';
+import { Backoff } from '../backoff.ts';
+import type { KeyPair, Reply, CallTarget } from '../call.ts';
+import type { LeaderClient } from '../leader-client.ts';
+import { DiskFailed } from '../state/disk.ts';
+import { WakeSignal } from '../wake-signal.ts';
+import type { IssuedCertificate, RenewalRequest, StoredCertificate } from './certificate-messages.ts';
+import { renewalAtMs, type RenewalState } from './certificate-renewal.ts';
 import {
   isKeyOf,
   newCertificateKey,
@@ -8,16 +17,41 @@ import {
   validityOf,
   type CertificateKey,
   type Validity,
-} from '../protocol/agent-certificate.ts';
-import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';
-import { renewalAtMs, type RenewalState } from './certificate-renewal.ts';
-import type { StoredCertificate, AgentStateStore } from './state/agent-state-store.ts';
-import type { IssuedCertificate } from '../protocol/messages.ts';
-import { DiskFailed, type AgentPorts } from './ports.ts';
+} from './client-certificate.ts';
+
+/** The program's own certificate, on links that authenticate both ends. */
+export interface CertificateLink {
+  /** Asks for a certificate, as whoever this credential speaks for. */
+  renew(to: CallTarget, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
+  /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
+  present(pair: KeyPair | undefined): void;
+}
+
+export interface CertificatePorts {
+  readonly link: {
+    /** Absent where the program itself is not authenticated by a certificate. */
+    readonly certificates?: CertificateLink | undefined;
+    /** Whether whoever answers at this address has proven to be one of our servers. */
+    isAuthenticated(server: string): boolean;
+  };
+  readonly clock: Clock;
+  /** A number from 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly log: Log;
+}
+
+/** Rejects with `DiskFailed`. */
+export interface CertificateStore {
+  /** The last one, and earlier ones: even an old one is good to request another. */
+  readCertificates(): Promise<readonly StoredCertificate[]>;
+  writeCertificate(held: StoredCertificate): Promise<void>;
+}
 
 export interface CertificateKeeperParts {
   readonly leader: LeaderClient;
-  readonly store: AgentStateStore;
+  readonly store: CertificateStore;
+  /** Who it is to operators: `agent`, `manager`. */
+  readonly program: string;
 }
 
 /** The requester: the id of its credential, and what it presents to servers. */
@@ -40,10 +74,10 @@ const BACKOFF_MAX_MS = 60_000;
 /** A server that issues no certificates, or does not know how, gets no request at every round. */
 const NOT_ISSUED_RETRY_MS = 3_600_000;
 /** The name in a request does not count: servers identify the requester by its credential. */
-const REQUEST_NAME = 'muster agent';
+const REQUEST_NAME = 'muster';
 
 export class CertificateKeeper {
-  readonly #ports: AgentPorts;
+  readonly #ports: CertificatePorts;
   readonly #parts: CertificateKeeperParts;
   readonly #wakeSignal = new WakeSignal();
   #current: CurrentCertificate | undefined;
@@ -52,7 +86,7 @@ export class CertificateKeeper {
   #isRefused = false;
   #problem: string | undefined;
 
-  constructor(ports: AgentPorts, parts: CertificateKeeperParts) {
+  constructor(ports: CertificatePorts, parts: CertificateKeeperParts) {
     this.#ports = ports;
     this.#parts = parts;
   }
@@ -94,18 +128,24 @@ export class CertificateKeeper {
     const held = { token, key: key.pem, certificate, serial, receivedAtMs: clock.nowMs() };
     const validity = this.#validityOf(held);
     if (validity === undefined) {
-      log.warn({ serial }, 'a server answered with a certificate that is not of the key of this agent');
+      log.warn(
+        { serial },
+        `a server answered with a certificate that is not of the key of this ${this.#parts.program}`,
+      );
       return false;
     }
     await this.#parts.store.writeCertificate(held);
     this.#present({ ...held, ...validity });
-    log.info({ serial, expiresAt: new Date(validity.toMs).toISOString() }, 'this agent has a new certificate');
+    log.info(
+      { serial, expiresAt: new Date(validity.toMs).toISOString() },
+      `this ${this.#parts.program} has a new certificate`,
+    );
     return true;
   }
 
-  /** The keys of the control plane, each time that the agent receives them. */
+  /** The keys of the control plane, each time that a server names them. One that was not given the newest yet says nothing new. */
   noteRotation(serial: number | undefined): void {
-    if (serial === undefined || serial === this.#rotation?.serial) return;
+    if (serial === undefined || serial <= (this.#rotation?.serial ?? 0)) return;
     this.#rotation = { serial, learntAtMs: this.#ports.clock.nowMs() };
     this.#wakeSignal.notify();
   }
@@ -134,12 +174,17 @@ export class CertificateKeeper {
       }
       const isBlocked = this.#isRefused;
       const outcome = await this.#renew(requester());
-      // One that is refused again right after it was renewed must not be renewed again and again.
-      if (outcome === 'renewed' && !isBlocked) backoff.reset();
+      // One that is refused again right after it was renewed must not be renewed again and again; nor one of a server that was not given the
+      // newest keys yet.
+      if (outcome === 'renewed' && !isBlocked && !this.#isOfFormerKeys()) backoff.reset();
       else if (outcome === 'not-issued' && !isBlocked)
         await this.#wakeSignal.wait(signal, { clock, ms: NOT_ISSUED_RETRY_MS });
       else await backoff.wait(signal);
     }
+  }
+
+  #isOfFormerKeys(): boolean {
+    return this.#rotation !== undefined && (this.#current?.serial ?? 0) < this.#rotation.serial;
   }
 
   #waitMs(): number {
@@ -179,9 +224,9 @@ export class CertificateKeeper {
   }
 
   #reportRefusal({ code, message }: { readonly code: string; readonly message: string }): 'not-issued' {
-    const problem = `No certificate for this agent (${code}): ${message}`;
+    const problem = `No certificate for this ${this.#parts.program} (${code}): ${message}`;
     if (this.#problem !== problem) this.#ports.log.warn({ code }, problem);
-    // Without certificates everywhere there is nothing wrong with this host.
+    // Without certificates everywhere there is nothing wrong here.
     this.#problem = this.#current === undefined && !this.#isRefused ? undefined : problem;
     return 'not-issued';
   }
@@ -199,7 +244,10 @@ export class CertificateKeeper {
       return isKeyOf(read, key) ? validityOf(read) : undefined;
     } catch (error) {
       // OpenSSL throws plain errors with words of its own for what is no certificate or no key.
-      this.#ports.log.warn({ reason: (error as Error).message }, 'the certificate of this agent cannot be used');
+      this.#ports.log.warn(
+        { reason: (error as Error).message },
+        `the certificate of this ${this.#parts.program} cannot be used`,
+      );
       return undefined;
     }
   }

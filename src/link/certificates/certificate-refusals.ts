@@ -1,11 +1,12 @@
-// The codes with which servers refuse an agent's certificate, or its absence. They never mean that the host has left: an agent that gets
-// one requests a new certificate.
+// The codes with which servers refuse a client certificate, or its absence. They never mean that a host has left or that a manager has lost its lease:
+// whoever gets one requests a new certificate.
 
 export const CERTIFICATE_REFUSALS = {
   required: 'certificate-required',
   unknown: 'certificate-unknown',
   expired: 'certificate-expired',
   otherHost: 'certificate-of-other-host',
+  otherManager: 'certificate-of-other-manager',
 } as const;
 
 const CODES: readonly string[] = Object.values(CERTIFICATE_REFUSALS);

@@ -1,24 +1,27 @@
-// An agent's files in its data folder. Each is replaced as a whole: written beside, flushed, renamed, and the folder
+// The files of a program's state in its folder. Each is replaced as a whole: written beside, flushed, renamed, and the folder
 // flushed, so that after a power cut there is the old file or the new one. Readable by its owner alone: one is a secret.
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { DiskFailed, type Disk, type FileName, type WriteOptions } from '../ports.ts';
+import { DiskFailed, type StateDisk, type WriteOptions } from './disk.ts';
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-export class FileDisk implements Disk {
+export class FileDisk<Name extends string> implements StateDisk<Name> {
   readonly #folder: string;
+  readonly #program: string;
 
-  constructor(folder: string) {
+  /** `program`: what the names of its files begin with. */
+  constructor(folder: string, program: string) {
     this.#folder = folder;
+    this.#program = program;
   }
 
-  read(name: FileName): Promise<string | undefined> {
+  read(name: Name): Promise<string | undefined> {
     return this.#read(name);
   }
 
-  readCopy(name: FileName): Promise<string | undefined> {
+  readCopy(name: Name): Promise<string | undefined> {
     return this.#read(`${name}-copy`);
   }
 
@@ -31,7 +34,7 @@ export class FileDisk implements Disk {
     }
   }
 
-  async write(name: FileName, text: string, { keepsCopy = false }: WriteOptions = {}): Promise<void> {
+  async write(name: Name, text: string, { keepsCopy = false }: WriteOptions = {}): Promise<void> {
     try {
       // First: when the file itself cannot be written, nothing counts as changed.
       if (keepsCopy) await this.#replace(`${name}-copy`, text);
@@ -60,12 +63,12 @@ export class FileDisk implements Disk {
   }
 
   #path(name: string): string {
-    return join(this.#folder, `agent-${name}.json`);
+    return join(this.#folder, `${this.#program}-${name}.json`);
   }
 
   #toDiskFailed(what: string, cause: unknown): DiskFailed {
     const why = cause instanceof Error ? cause.message : String(cause);
-    return new DiskFailed(`the agent cannot ${what} in its data folder: ${why}`, { cause });
+    return new DiskFailed(`the ${this.#program} cannot ${what} in its data folder: ${why}`, { cause });
   }
 }
 
