@@ -46,11 +46,15 @@ kubernetesSuite('drains', ({ kubeconfig }) => {
   describe.concurrent('a drain', () => {
     test('kubernetes-5: cordons-all-and-reads-that-back-before-the-first-eviction, and breaks no budget', async (context) => {
       const [cluster, { calls }] = await startWithProxy(context, 3);
-      const [a = '', b = ''] = cluster.nodes.names;
+      const [a = '', b = '', c = ''] = cluster.nodes.names;
       await cluster.deploy({ name: 'web', replicas: 9, minAvailable: 7 });
+      // Replacements have no place until the budget is used up: how fast they are decides nothing.
+      await cluster.setUnschedulable(c, true);
       const watched = await WatchedCluster.start(cluster, context.onTestFinished);
       const since = calls.length;
       const operation = await cluster.drain([a, b]);
+      await watched.until('the budget is used up', () => watched.fewestReady('web') <= 7);
+      await cluster.setUnschedulable(c, false);
       expect(await cluster.untilEnded(operation)).toMatchObject({ state: 'succeeded' });
       expect([await cluster.podsOn(a), await cluster.podsOn(b)]).toEqual([[], []]);
 
