@@ -6,3 +6,5 @@ export type { SimulatedClusterNode, SimulatedPod, SimulatedWorkload } from './cl
 export { SimulatedCalls } from './cluster-api/simulated/calls.ts';
 export { registerCluster } from './clusters/decide.ts';
 export { CLUSTER, WORKER, type Cluster, type Worker } from './model.ts';
+export { composeToken } from './join/new-token.ts';
+export { WORKER_JOIN } from './join/model.ts';

@@ -53,8 +53,9 @@ import {
   WORKER_REPRESENTATION,
 } from './representations.ts';
 import { kubernetesSentences } from './sentences.ts';
-import { CLUSTER_APIS } from './service-keys.ts';
+import { CLUSTER_APIS, WORKER_LIFECYCLE } from './service-keys.ts';
 import { adoptRoute } from './workers/adopt-routes.ts';
+import { workerLifecycle } from './workers/lifecycle.ts';
 import { previewRoute } from './workers/preview-routes.ts';
 import { workerRoutes } from './workers/routes.ts';
 
@@ -102,6 +103,7 @@ export const kubernetesModule: Module = {
       CLUSTER_APIS,
       (runtime) => new RegisteredClusters({ ...runtime.environment, secrets: runtime.get(SECRETS) }),
     ),
+    provide(WORKER_LIFECYCLE, ({ composition }) => workerLifecycle(new Builders(composition.all(BUILDERS)))),
   ],
   controllers: (runtime) => {
     const options = { ...runtime.environment, apis: runtime.get(CLUSTER_APIS) };
@@ -127,9 +129,9 @@ export const kubernetesModule: Module = {
   routes: (runtime) => [
     ...clusterRoutes(lookFirst),
     editClusterRoute(lookFirst),
-    ...workerRoutes,
+    ...workerRoutes(runtime.get(WORKER_LIFECYCLE)),
     addRoute({
-      builders: new Builders(runtime.composition.all(BUILDERS)),
+      lifecycle: runtime.get(WORKER_LIFECYCLE),
       hasCredentials: () => hasCredentials(runtime.get(BACK_END_CREDENTIALS)),
     }),
     machineLogRoute,

@@ -20,6 +20,8 @@ export const KUBERNETES_REASON_CODES: readonly string[] = [
   'join-timed-out',
   'joins-at-once',
   'machine-address-unknown',
+  'machine-awaited',
+  'machine-not-left',
   'machine-refuses-login',
   'machine-unreachable',
   'node-awaited',

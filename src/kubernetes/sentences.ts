@@ -30,6 +30,10 @@ export const kubernetesSentences: ReasonSentences = {
     `The cluster has another Node by the name of worker ${formatFact(worker)}: nothing is done to that. If it is the same machine, say so with "muster workers adopt"; if not, forget the worker ("muster workers forget ${formatFact(worker)}"), or remove one that Muster has joined by a new request.`,
   'volumes-attached': ({ worker, attached }) =>
     `Worker ${formatFact(worker)} is drained, and ${formatFact(attached)} volumes are attached to it still. They are waited for, for a minute at most.`,
+  'machine-awaited': ({ worker, text }) =>
+    `The Node of worker ${formatFact(worker)} is gone, and its machine is to leave the cluster, which it does not yet${textAfter(text)}. It is tried again for some minutes.`,
+  'machine-not-left': ({ worker, text }) =>
+    `The machine of worker ${formatFact(worker)} did not leave its cluster${textAfter(text)}. Its Node is gone; its kubelet may run still, and make another one. "muster workers log ${formatFact(worker)}" shows what its script wrote. Retry the operation, or remove the worker without --keep-instances: its instance is deleted then.`,
   'instance-deleting': ({ worker, instance }) =>
     `The Node of worker ${formatFact(worker)} is gone, and its instance ${formatFact(instance)} is being deleted.`,
   'instance-not-deleted': ({ instance, text }) =>

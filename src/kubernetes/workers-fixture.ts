@@ -34,15 +34,18 @@ import {
 } from './model.ts';
 import { Secret } from '../access/index.ts';
 import { workerAdd } from './join/add-operation.ts';
-import { addWorkers, joinInstances, type AddWorkers, type JoinInstances } from './join/decide.ts';
+import type { AddWorkers, JoinInstances } from './join/decide.ts';
 import { JOINS_DRIVER } from './join/join-order.ts';
 import { JoinsDriver, type JoinsOptions } from './join/joins-driver.ts';
 import { TokensController } from './join/tokens-controller.ts';
+import { MemoryMachine } from './machines/memory-machine-fixture.ts';
 import { SimulatedKubeletsController } from './machines/simulated-kubelets-controller.ts';
 import { WORKER_JOIN, type WorkerJoin } from './join/model.ts';
-import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './workers/decide.ts';
+import { returnWorkers, type DrainRequest, type RemoveRequest, type WorkersAnswer } from './workers/decide.ts';
+import { workerLifecycle } from './workers/lifecycle.ts';
 
 const BUILDERS = new Builders([hostBuilder]);
+const LIFECYCLE = workerLifecycle(BUILDERS);
 
 const WORKER_KINDS: ReadonlyMap<string, OperationKind> = new Map([
   ...KINDS,
@@ -89,7 +92,22 @@ export function workload(name: string, facts: Partial<SimulatedWorkload> = {}): 
 /** Opens to what tests join by: it is sealed by no key. */
 export const SEALED_TOKEN = `sealed.0000000000000000.${'A'.repeat(38)}`;
 const TOKEN_SECRET = '0123456789abcdef';
-const OPENED = { unseal: () => ({ kind: 'secret' as const, secret: new Secret(TOKEN_SECRET) }) };
+const LOGIN = JSON.stringify({ kind: 'password', password: 'of-the-test' });
+const OPENED = {
+  unseal: ({ kind }: { readonly kind: string }) => ({
+    kind: 'secret' as const,
+    secret: new Secret(kind === CLUSTER.name ? LOGIN : TOKEN_SECRET),
+  }),
+};
+
+/** A cluster whose machines are reached by SSH. */
+export const REACHED_BY_SSH: Partial<Cluster> = {
+  ...{ reach: 'ssh', caPin: `sha256:${'0'.repeat(64)}`, joinEndpoint: 'edge:6443' },
+  ssh: {
+    ...{ user: 'root', port: 22, address: '{node}.lan', hostKeys: 'pinned', knownHosts: [], proof: 'password' },
+    credentials: SEALED_TOKEN,
+  },
+};
 
 export const TEMPLATE = {
   ...{ flavor: 'small', project: 'default', place: {}, networks: [{ network: 'n' }] },
@@ -99,6 +117,8 @@ export const TEMPLATE = {
 export class WorkersWorld extends TestWorld {
   readonly cluster = new MemoryCluster(EDGE, () => this.clock.now);
   readonly network = new SimulatedNetwork({ clock: this.clock, emit: () => undefined });
+  /** Stands for the machines of all workers of a cluster that reaches them by SSH. */
+  readonly machine = new MemoryMachine(this.cluster);
   readonly machines = new Machines(this.network.hostNetwork);
 
   /** Nodes a, b, c and so on, of which all are workers, and a web service on them. */
@@ -135,7 +155,10 @@ export class WorkersWorld extends TestWorld {
     ]);
     // A cluster that answers at once is not too late: sleeps of tests are over at once.
     const patient = { ...clock, nowMs: () => clock.nowMs(), sleep: () => Promise.withResolvers<never>().promise };
-    drivers.set(JOINS_DRIVER, joinsDriver(journal, patient, apis));
+    drivers.set(
+      JOINS_DRIVER,
+      joinsDriver(journal, patient, apis, () => this.machine),
+    );
     this.#tokens = new TokensController({ journal, clock, log, apis });
     this.#kubelets = new SimulatedKubeletsController({ journal, clock, log, apis });
     return new OperationsController({ journal, clock: patient, kinds: WORKER_KINDS, drivers, log });
@@ -190,22 +213,22 @@ export class WorkersWorld extends TestWorld {
 
   async add(facts: Partial<AddWorkers> = {}): Promise<WorkersAnswer> {
     const request = this.addRequest(facts);
-    return this.commit((fleet) => addWorkers(fleet, request, BUILDERS));
+    return this.commit((fleet) => LIFECYCLE.join(fleet, request));
   }
 
   refuseAdd(facts: Partial<AddWorkers>): Promise<Refusal> {
     const request = this.addRequest(facts);
-    return this.refusal((fleet) => addWorkers(fleet, request, BUILDERS));
+    return this.refusal((fleet) => LIFECYCLE.join(fleet, request));
   }
 
   async join(workers: JoinInstances['workers']): Promise<WorkersAnswer> {
     const request = this.#joinRequest(workers);
-    return this.commit((fleet) => joinInstances(fleet, request));
+    return this.commit((fleet) => LIFECYCLE.join(fleet, request));
   }
 
   refuseJoin(workers: JoinInstances['workers']): Promise<Refusal> {
     const request = this.#joinRequest(workers);
-    return this.refusal((fleet) => joinInstances(fleet, request));
+    return this.refusal((fleet) => LIFECYCLE.join(fleet, request));
   }
 
   #joinRequest(workers: JoinInstances['workers']): JoinInstances {
@@ -223,16 +246,16 @@ export class WorkersWorld extends TestWorld {
 
   async drain(nodes: readonly string[], facts: Partial<DrainRequest> = {}): Promise<OperationId> {
     const request = this.#request({ workers: { nodes }, ...facts });
-    return (await this.commit((fleet) => drainWorkers(fleet, request))).operation;
+    return (await this.commit((fleet) => LIFECYCLE.drain(fleet, request))).operation;
   }
 
   refuseDrain(facts: Partial<DrainRequest>): Promise<Refusal> {
-    return this.refusal((fleet) => drainWorkers(fleet, this.#request(facts)));
+    return this.refusal((fleet) => LIFECYCLE.drain(fleet, this.#request(facts)));
   }
 
-  async remove(nodes: readonly string[], facts: Partial<DrainRequest> = {}): Promise<OperationId> {
+  async remove(nodes: readonly string[], facts: Partial<RemoveRequest> = {}): Promise<OperationId> {
     const request = this.#request({ workers: { nodes }, ...facts });
-    return (await this.commit((fleet) => removeWorkers(fleet, request))).operation;
+    return (await this.commit((fleet) => LIFECYCLE.leave(fleet, request))).operation;
   }
 
   async giveBack(nodes: readonly string[]): Promise<OperationId> {
@@ -275,7 +298,7 @@ export class WorkersWorld extends TestWorld {
     );
   }
 
-  #request(facts: Partial<DrainRequest>): DrainRequest {
+  #request(facts: Partial<RemoveRequest>): RemoveRequest {
     const base = { cluster: EDGE, operation: this.operation(), by: 'ann', nowMs: this.nowMs, workers: { nodes: [] } };
     return { ...base, ...facts };
   }

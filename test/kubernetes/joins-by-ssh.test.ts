@@ -83,6 +83,11 @@ class JoinableCluster {
     return { operation, nodes: workers.map((id) => id.slice(this.name.length + 1)) };
   }
 
+  async remove(node: string, more: object): Promise<string> {
+    const path = `/clusters/${this.name}/workers/remove`;
+    return (await this.server.mustSend<Accepted>('POST', path, { workers: [node], ...more })).operation;
+  }
+
   async command(operation: string, verb: 'cancel' | 'retry'): Promise<void> {
     await this.server.mustSend('POST', `/operations/${operation}/${verb}`, {});
   }
@@ -181,6 +186,22 @@ kubernetesSuite('joins over SSH', ({ kubeconfig }) => {
         // Also not in the write-ahead log.
         expect(execFileSync('sh', ['-c', 'grep -rlaF -e "$0" "$1" || true', secret, server.data]).toString()).toBe('');
       }
+    });
+
+    test('kubernetes-37: leaves-its-cluster and keeps its instance: its kubelet is stopped, and nothing of the cluster is left on it', async (context) => {
+      const cluster = await start(context);
+      const { operation, nodes } = await cluster.add(1);
+      const [node = ''] = nodes;
+      expect(await cluster.untilEnded(operation)).toMatchObject({ state: 'succeeded' });
+      const kubelet = cluster.hosts.kubelet(node);
+      expect(isAlive(kubelet)).toBe(true);
+      const removal = await cluster.remove(node, { keepInstances: true });
+      expect(await cluster.untilEnded(removal)).toMatchObject({ state: 'succeeded' });
+      await waitFor('the end of its kubelet', async () => !isAlive(kubelet) || undefined);
+      expect(cluster.hosts.passes(node).map((line) => line.split(' ')[0])).toEqual(['install', 'join', 'leave']);
+      expect(cluster.hosts.hasJoined(node)).toBe(false);
+      expect([await cluster.worker(node), await cluster.hasNode(node)]).toEqual([undefined, false]);
+      expect(await cluster.hasInstance(node)).toBe(true);
     });
 
     test('is-never-joined-by-what-a-script-says: its Node is waited for, and named when the time is over', async (context) => {

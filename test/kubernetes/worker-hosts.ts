@@ -93,6 +93,16 @@ export class WorkerHosts {
     return linesOf(join(this.#folder, node, 'calls'));
   }
 
+  /** The process of its kubelet. */
+  kubelet(node: string): number {
+    return Number(readFileSync(join(this.#folder, node, 'kubelet.pid'), 'utf8'));
+  }
+
+  /** Whether anything of a cluster is left on it. */
+  hasJoined(node: string): boolean {
+    return ['kubelet.conf', 'muster-worker'].some((name) => existsSync(join(this.#folder, node, name)));
+  }
+
   tokens(nodes: readonly string[]): string[] {
     const passes = nodes.flatMap((node) => this.passes(node));
     return [...new Set(passes.flatMap((line) => line.split('.')[1] ?? []))];

@@ -168,6 +168,7 @@ interface DrainOptions extends WaitOptions {
   readonly deadline?: number;
   readonly evictBare?: true;
   readonly keepEmptyDir?: true;
+  readonly keepInstances?: true;
   readonly reason?: string;
 }
 
@@ -223,10 +224,15 @@ const PREVIEW_COLUMNS: readonly TableColumn<PreviewRow>[] = [
 function drainWorkers(cli: Cli, verb: 'drain' | 'remove'): Command {
   const command = new Command(verb).description(DESCRIPTIONS[verb]).argument('[workers...]', NAMES_HELP);
   addDrainOptions(command).option('--reason <text>', 'why, for the history');
+  if (verb === 'remove')
+    command.option('--keep-instances', 'have their machines leave the cluster, and keep their instances');
   withWait(command);
   addExamples(command, [`two of them, and wait`, `muster workers ${verb} edge.worker-1 edge.worker-2 --wait`]);
   return withAction<DrainOptions>(cli, command, async (session, { args, options }) => {
-    const body = { ...drainBody(args, options), ...omitUndefined({ reason: options.reason }) };
+    const body = {
+      ...drainBody(args, options),
+      ...omitUndefined({ keepInstances: options.keepInstances, reason: options.reason }),
+    };
     return startWork(session, { cluster: clusterOf(args, options), verb, body }, options);
   });
 }

@@ -12,6 +12,7 @@ export const VICTIM_STEPS = [
   'await-others',
   'detach',
   'delete-node',
+  'leave',
   'delete-instance',
   'await-instance',
   'confirm',

@@ -1,5 +1,5 @@
-// The operation `worker-remove`: drains workers, then takes each out of its cluster and deletes its instance. No Node is deleted before every victim is drained, and
-// no instance before its Node is. A Node that comes back after that is deleted again.
+// The operation `worker-remove`: drains workers, then takes each out of its cluster and deletes its instance, or has its machine leave the cluster where the instance
+// stays. No Node is deleted before every victim is drained, and no instance before its Node is. A Node that comes back after that is deleted again.
 import { idOf, remove, type FleetReader } from '../../fleet/index.ts';
 import { deleteInstances, INSTANCE, type Builders } from '../../instances/index.ts';
 import {
@@ -19,6 +19,7 @@ import { WORKER } from '../model.ts';
 import { beginRemoval, finishDrain, forgetNode } from '../workers/transitions.ts';
 import { VICTIM_STEPS, type WorkerBatch, type VictimStep } from './batch.ts';
 import { removeReport } from './drain-report.ts';
+import { observeLeaving, planLeaving } from './leave-steps.ts';
 import { readNodeResult, type NodeResult } from './node-order.ts';
 import { undoVictim } from './return-operation.ts';
 import {
@@ -95,6 +96,8 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
       return planDetach(victim, batch);
     case 'delete-node':
       return planDeletion(victim);
+    case 'leave':
+      return planLeaving(victim, 'confirm');
     case 'delete-instance':
       return [decideLater(item, (at, atMs) => [decideDeletion({ fleet: at, item, nowMs: atMs }, builders)])];
     case 'await-instance':
@@ -104,7 +107,7 @@ function planItem({ fleet, item, nowMs }: PlannedItem, { batch, builders }: Cont
   }
 }
 
-const REMOVAL_STEPS: readonly string[] = ['detach', 'delete-node', 'delete-instance', 'await-instance', 'confirm'];
+const REMOVAL_STEPS: readonly string[] = VICTIM_STEPS.slice(VICTIM_STEPS.indexOf('detach'));
 
 function planDrainPart(victim: Victim, batch: () => WorkerBatch): readonly PlannedStep[] {
   const { fleet, item, nowMs } = victim;
@@ -132,8 +135,9 @@ function observe(victim: Victim, outcome: ActionOutcome): RecordStep {
   const { fleet, item, worker } = victim;
   if (!REMOVAL_STEPS.includes(item.doc.step))
     return observeVictim(victim, outcome, { afterDrained: finishDrainPart, continueWithoutNode: skipDrain });
-  const result = readNodeResult(outcome);
   const step = item.doc.step as VictimStep;
+  if (step === 'leave') return observeLeaving(victim, outcome, 'confirm');
+  const result = readNodeResult(outcome);
   if (result.kind === 'drained') return observeDrained(victim, result);
   if (result.kind !== 'deleted') return observeOther(victim, result) ?? record(item, { state: 'running', step });
   if (step === 'confirm') {
@@ -184,7 +188,8 @@ const VOLUMES_ATTACHED = 'volumes-attached';
 
 function nextAfterNode({ worker }: Victim): VictimStep {
   const { instance, work } = worker.doc;
-  return instance === undefined || work?.keepsInstance === true ? 'confirm' : 'delete-instance';
+  if (instance === undefined) return 'confirm';
+  return work?.keepsInstance === true ? 'leave' : 'delete-instance';
 }
 
 function decideDeletion({ fleet, item, nowMs }: PlannedItem, builders: Builders): RecordStep {

@@ -1,14 +1,25 @@
 // The operations on workers on the torture kit: each step twice, failures and crashes at every port call, cancels at each step. However it goes, no budget is broken,
 // and cluster and journal agree at the end.
-import type { FleetReader } from '../../fleet/index.ts';
+import { Fleet, idOf, put, Registry, type Change, type FleetReader } from '../../fleet/index.ts';
 import { torture } from '../../operations/torture.ts';
-import type { OperationId, OperationKind } from '../../operations/index.ts';
+import type { Driver, OperationId, OperationKind } from '../../operations/index.ts';
 import type { Decision } from '../../journal/index.ts';
-import { Builders, hostBuilder } from '../../instances/index.ts';
+import { Builders, hostBuilder, INSTANCE, type Instance } from '../../instances/index.ts';
 import { MemoryCluster } from '../cluster-api/simulated/memory-cluster.ts';
 import { WORKER, WORKERS_BY_CLUSTER } from '../model.ts';
 import { drainWorkers, removeWorkers, returnWorkers } from '../workers/decide.ts';
-import { cluster, EDGE, simulatedNode, worker, workload, WORKER_MODELS } from '../workers-fixture.ts';
+import {
+  cluster,
+  EDGE,
+  joinsDriver,
+  REACHED_BY_SSH,
+  simulatedNode,
+  worker,
+  workload,
+  WORKER_MODELS,
+} from '../workers-fixture.ts';
+import { JOINS_DRIVER } from '../join/join-order.ts';
+import { MemoryMachine } from '../machines/memory-machine-fixture.ts';
 import { workerDrain } from './drain-operation.ts';
 import { NODES_DRIVER } from './node-order.ts';
 import { NodesDriver } from './nodes-driver.ts';
@@ -23,13 +34,32 @@ interface Rack {
   readonly kind: OperationKind;
   readonly start: (fleet: FleetReader, operation: OperationId, nowMs: number) => Decision<unknown>;
   readonly isCordoned?: boolean;
+  /** The machines of its workers are reached. */
+  readonly hasInstances?: boolean;
   readonly wrong: (fleet: FleetReader, simulated: MemoryCluster) => readonly string[];
 }
 
-function register({ name, kind, start, isCordoned = false, wrong }: Rack): void {
+function instance(name: string): Change {
+  const doc: Instance = {
+    ...{ name, project: 'default', flavor: 'small', amounts: { vcpus: 1, memoryMiB: 1, diskGiB: 1 }, place: {} },
+    ...{ state: 'active', nics: [], path: { create: 'conductor', bind: 'conductor' }, attempts: [], attemptsMax: 1 },
+    ...{ wasActive: true, createdBy: 'ann', createdAtMs: 0, changedBy: 'ann', changedAtMs: 0 },
+  };
+  return put(INSTANCE, idOf(INSTANCE, name), doc);
+}
+
+/** Of the driver of machines, which looks up how these are reached. */
+const CLUSTER_ALONE = new Fleet(new Registry(WORKER_MODELS));
+CLUSTER_ALONE.apply(1, [cluster(REACHED_BY_SSH)]);
+const PATIENT = { nowMs: () => 0, sleep: () => new Promise<never>(() => undefined), turn: async () => undefined };
+let machine: MemoryMachine | undefined;
+
+function register({ name, kind, start, isCordoned = false, hasInstances = false, wrong }: Rack): void {
   let nowMs = 1_000_000;
   let simulated = new MemoryCluster(EDGE, () => nowMs);
   const facts = isCordoned ? ({ state: 'drained', cordon: CORDON } as const) : {};
+  const prepareWorker = (node: string) =>
+    hasInstances ? [instance(node), worker(node, { instance: node })] : [worker(node, facts)];
   torture({
     name,
     models: WORKER_MODELS,
@@ -41,9 +71,16 @@ function register({ name, kind, start, isCordoned = false, wrong }: Rack): void 
         simulated.objects.nodes.put(node, simulatedNode(node, { isUnschedulable: isCordoned && node !== 'c' }));
       simulated.objects.workloads.put('web', workload('web', { replicas: 4, minAvailable: 3, startMs: 2000 }));
       simulated.look();
-      return new Map([[NODES_DRIVER, new NodesDriver({ apiOf: () => simulated })]]);
+      const reached = new MemoryMachine(simulated);
+      machine = reached;
+      for (const node of NODES) reached.joined.add(node);
+      const apis = { apiOf: () => simulated };
+      return new Map<string, Driver>([
+        [NODES_DRIVER, new NodesDriver(apis)],
+        [JOINS_DRIVER, joinsDriver({ fleet: CLUSTER_ALONE }, PATIENT, apis, () => reached)],
+      ]);
     },
-    prepare: [cluster(), ...NODES.map((node) => worker(node, facts))],
+    prepare: [cluster(hasInstances ? REACHED_BY_SSH : {}), ...NODES.flatMap(prepareWorker)],
     start: (operation, atMs) => ({ by: 'test', decide: (fleet) => start(fleet, operation, atMs) }),
     world: async (_journal, atMs) => {
       nowMs = Math.max(nowMs, atMs);
@@ -108,6 +145,19 @@ register({
       .listNodes()
       .flatMap(({ name }) => (NODES.includes(name) ? [`Node ${name} is there`] : [])),
     ...NODES.flatMap((node) => (stateOf(fleet, node) === undefined ? [] : [`worker ${node} is there`])),
+  ],
+});
+
+register({
+  name: 'worker-remove-keeping-instances',
+  kind: workerRemove(new Builders([hostBuilder])),
+  hasInstances: true,
+  start: (fleet, operation, nowMs) => removeWorkers(fleet, { ...request(operation, nowMs), keepsInstances: true }),
+  wrong: (fleet, simulated) => [
+    ...NODES.flatMap((node) => (simulated.look().readNode(node) === undefined ? [] : [`Node ${node} is there`])),
+    ...NODES.flatMap((node) => (stateOf(fleet, node) === undefined ? [] : [`worker ${node} is there`])),
+    ...[...(machine?.joined ?? [])].map((node) => `machine ${node} is in the cluster`),
+    ...NODES.flatMap((node) => (fleet.get(INSTANCE, idOf(INSTANCE, node)) === undefined ? [`${node} is deleted`] : [])),
   ],
 });
 

@@ -15,9 +15,10 @@ import {
 } from '../../operations/index.ts';
 import { changeWorker, failSuperseded, noteOf } from '../drain/victim-steps.ts';
 import { WORKER } from '../model.ts';
+import { instanceOf } from '../workers/instance-of.ts';
 import { assignInstance, beginJoining } from '../workers/transitions.ts';
 import { composeCommand } from './decide.ts';
-import { findJoining, instanceOf, type Joining } from './joining.ts';
+import { findJoining, type Joining } from './joining.ts';
 
 const DELETE_DEADLINE_MS = 24 * 3600 * 1000;
 

@@ -11,13 +11,16 @@ export type MachineAddress = { readonly kind: 'simulated' } | SshAddress;
 interface OrderBase {
   readonly cluster: string;
   readonly node: string;
+}
+
+interface OfToken extends OrderBase {
   /** Whose token it is. */
   readonly operation: string;
 }
 
 export type JoinOrder =
   /** Made again under the same id it is the same token, with another expiry. */
-  | ({ readonly op: 'create-token'; readonly expiresAtMs: number } & OrderBase)
+  | ({ readonly op: 'create-token'; readonly expiresAtMs: number } & OfToken)
   | ({ readonly op: 'contact'; readonly address: MachineAddress } & OrderBase)
   /** One pass of the script, ended at the latest at this time. */
   | ({
@@ -25,7 +28,9 @@ export type JoinOrder =
       readonly address: MachineAddress;
       readonly settings: JoinSettings;
       readonly untilMs: number;
-    } & OrderBase);
+    } & OfToken)
+  /** One pass of the script that takes the machine out of its cluster, ended at the latest at this time. */
+  | ({ readonly op: 'leave'; readonly address: MachineAddress; readonly untilMs: number } & OrderBase);
 
 export type JoinResult =
   { readonly kind: 'token-created'; readonly expiresAtMs: number } | ContactAnswer | ReachAnswer | Trouble;

@@ -1,6 +1,5 @@
 // What the steps of a join have in common: the worker with its operation's join, the time that it has, and how many join at once.
 import { idOf, type FleetReader, type Reason } from '../../fleet/index.ts';
-import { INSTANCE, type Instance } from '../../instances/index.ts';
 import {
   fail,
   ITEMS_BY_OPERATION,
@@ -49,11 +48,6 @@ export function findJoining(fleet: FleetReader, item: StoredItem, nowMs: number)
   if (worker === undefined || join === undefined) return undefined;
   const cluster = fleet.get(CLUSTER, idOf(CLUSTER, worker.doc.cluster))?.doc;
   return cluster === undefined ? undefined : { fleet, item, worker, nowMs, by: BY, cluster, join };
-}
-
-export function instanceOf({ fleet, worker }: Pick<Joining, 'fleet' | 'worker'>): Instance | undefined {
-  const { instance } = worker.doc;
-  return instance === undefined ? undefined : fleet.get(INSTANCE, idOf(INSTANCE, instance))?.doc;
 }
 
 /** Until when the join may last; from now on where it has not begun. */

@@ -13,7 +13,7 @@ import {
 } from '../cluster-api/cluster-api.ts';
 import type { NodeTrouble } from '../drain/node-order.ts';
 import type { ClusterApis } from '../drain/nodes-driver.ts';
-import type { Reach } from '../machines/reach.ts';
+import type { Reach, ReachAnswer } from '../machines/reach.ts';
 import { SimulatedReach } from '../machines/simulated-reach.ts';
 import { parseSshCredentials, type SshCredentials } from '../machines/ssh/credentials.ts';
 import type { SshMachine } from '../machines/ssh/machine.ts';
@@ -60,24 +60,29 @@ export class JoinsDriver implements Driver {
     const reach = this.#reachOf(api, order, mask);
     if ('code' in reach) return troubleOf('away', order, reach);
     if (order.op === 'contact') return reach.contact(how);
+    if (order.op === 'leave') {
+      const { cluster, node } = order;
+      return this.#runUntil(order.untilMs, how, (limited) => reach.leave({ cluster, node }, limited));
+    }
     const token = this.#openToken(order);
     if ('code' in token) return troubleOf('away', order, token);
     mask.add(token.secret);
-    return this.#join(reach, order, { token: `${token.id}.${token.secret}`, how });
+    const call = { ...order.settings, token: `${token.id}.${token.secret}` };
+    return this.#runUntil(order.untilMs, how, (limited) => reach.join(call, limited));
   }
 
-  /** Its limit is the join's; the operation's own is beyond it. */
-  async #join(
-    reach: Reach,
-    { settings, untilMs }: Extract<JoinOrder, { op: 'join' }>,
-    { token, how }: { readonly token: string; readonly how: ClusterCallOptions },
+  /** Its limit is the script's; the operation's own is beyond it. */
+  async #runUntil(
+    untilMs: number,
+    how: ClusterCallOptions,
+    run: (how: ClusterCallOptions) => Promise<ReachAnswer>,
   ): Promise<JoinResult> {
     const { clock } = this.#options;
     const limit = new AbortController();
     const ended = new AbortController();
     void clock.sleep(Math.max(0, untilMs - clock.nowMs()), ended.signal).then(() => limit.abort(new JoinTimedOut()));
     try {
-      return await reach.join({ ...settings, token }, { signal: AbortSignal.any([how.signal, limit.signal]) });
+      return await run({ signal: AbortSignal.any([how.signal, limit.signal]) });
     } finally {
       ended.abort('ended');
     }
@@ -95,7 +100,7 @@ export class JoinsDriver implements Driver {
     return { kind: 'token-created', expiresAtMs };
   }
 
-  #openToken({ operation }: JoinOrder): { readonly id: string; readonly secret: string } | Reason {
+  #openToken({ operation }: { readonly operation: string }): { readonly id: string; readonly secret: string } | Reason {
     const join = this.#options.journal.fleet.get(WORKER_JOIN, idOf(WORKER_JOIN, operation));
     if (join === undefined) return { code: 'token-awaited' };
     const { id, secret } = join.doc.token;

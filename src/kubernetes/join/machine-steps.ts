@@ -1,7 +1,6 @@
 // The steps at the machine of a worker: reach it, and have its script join it. A machine that does not answer yet is tried again, as is a pass that was cut off; a
 // script that found a fault, and a machine that is another one than before, end the join.
-import { idOf, put, type Change, type Reason } from '../../fleet/index.ts';
-import { PORT } from '../../network/index.ts';
+import type { Change, Reason } from '../../fleet/index.ts';
 import {
   expectUnchanged,
   fail,
@@ -12,13 +11,14 @@ import {
   type StoredItem,
 } from '../../operations/index.ts';
 import { changeWorker, noteOf } from '../drain/victim-steps.ts';
-import type { JoinSettings, ScriptOutput, Unreached } from '../machines/reach.ts';
-import type { HostKeyTrust } from '../machines/ssh/machine.ts';
+import type { JoinSettings, Unreached } from '../machines/reach.ts';
 import { WORKER } from '../model.ts';
 import { rememberMachine } from '../workers/transitions.ts';
-import { JOINS_DRIVER, readJoinResult, type JoinOrder, type MachineAddress } from './join-order.ts';
-import { instanceOf, joinByMs, waitOrFail, type Joining } from './joining.ts';
-import { MACHINE_LOG, type MachineLog } from './model.ts';
+import { findErrorLine } from './error-line.ts';
+import { JOINS_DRIVER, readJoinResult, type JoinOrder } from './join-order.ts';
+import { joinByMs, waitOrFail, type Joining } from './joining.ts';
+import { findMachineAddress } from './machine-address.ts';
+import { putLog } from './model.ts';
 
 /** A machine that boots answers in its own time. */
 const REACH_AGAIN_MS = 3000;
@@ -33,7 +33,7 @@ export function actOnMachine(item: StoredItem, order: JoinOrder): PlannedStep {
 /** What it proves itself by is remembered before anything is sent to it. */
 export function orderContact(joining: Joining): PlannedStep {
   const { item } = joining;
-  const address = addressOf(joining);
+  const address = findMachineAddress(joining);
   if (address === undefined) return failAddressUnknown(joining);
   const isUnknown = address.kind === 'ssh' && address.trust.kind === 'any';
   if (!isUnknown) return record(item, { state: 'running', step: 'join' });
@@ -41,7 +41,7 @@ export function orderContact(joining: Joining): PlannedStep {
 }
 
 export function orderJoin(joining: Joining): PlannedStep {
-  const address = addressOf(joining);
+  const address = findMachineAddress(joining);
   if (address === undefined) return failAddressUnknown(joining);
   const untilMs = joinByMs(joining);
   return actOnMachine(joining.item, {
@@ -58,29 +58,6 @@ function failAddressUnknown({ item, worker }: Joining): RecordStep {
 function identify({ worker, join }: Joining) {
   const { cluster, node } = worker.doc;
   return { cluster, node, operation: join.doc.operation };
-}
-
-function addressOf(joining: Joining): MachineAddress | undefined {
-  const { cluster, worker } = joining;
-  const { reach, ssh } = cluster;
-  if (reach === 'simulated') return { kind: 'simulated' };
-  const host = ssh?.address?.replaceAll('{node}', worker.doc.node) ?? firstAddress(joining);
-  if (ssh === undefined || host === undefined) return undefined;
-  const { port, user, sudo } = ssh;
-  return { kind: 'ssh', host, port, user, ...(sudo === true && { sudo }), trust: trustOf(joining) };
-}
-
-function trustOf({ cluster: { ssh }, worker }: Joining): HostKeyTrust {
-  if (ssh?.hostKeys === 'pinned') return { kind: 'pinned', knownHosts: ssh.knownHosts };
-  const { machineKey } = worker.doc;
-  return machineKey === undefined ? { kind: 'any' } : { kind: 'remembered', key: machineKey.key };
-}
-
-/** Of the first NIC. */
-function firstAddress(joining: Joining): string | undefined {
-  const port = instanceOf(joining)?.nics[0]?.port;
-  if (port === undefined) return undefined;
-  return joining.fleet.get(PORT, idOf(PORT, port))?.doc.addresses[0]?.ip;
 }
 
 function composeSettings({ worker, cluster }: Joining): JoinSettings {
@@ -114,15 +91,15 @@ export function observeScript(joining: Joining, outcome: ActionOutcome): RecordS
       return observeTrouble(joining, result);
     case 'ended': {
       const { exitCode, output } = result;
-      const changes = [putLog(joining, output, exitCode)];
+      const changes = [putLog(joining.worker, { ...ranFor(joining), output, exitCode })];
       if (exitCode === 0) return recordWith(joining, record(item, { state: 'running', step: 'await-node' }), changes);
-      const text = lastLine(output);
+      const text = findErrorLine(output.text);
       return recordWith(joining, fail(item, { code: 'script-failed', worker: worker.id, exitCode, text }), changes);
     }
     case 'cut-off': {
       const reason = { code: 'script-cut-off', worker: worker.id, text: result.text.slice(0, LINE_MAX) };
       const next = waitOrFail(joining, reason, nowMs + REACH_AGAIN_MS);
-      return recordWith(joining, next, [putLog(joining, result.output)]);
+      return recordWith(joining, next, [putLog(joining.worker, { ...ranFor(joining), output: result.output })]);
     }
     case 'token-created':
     case 'contacted':
@@ -151,20 +128,11 @@ function observeUnreached(joining: Joining, answer: Unreached): RecordStep {
   return waitOrFail(joining, { code, ...named, text: answer.text.slice(0, LINE_MAX) }, nowMs + REACH_AGAIN_MS);
 }
 
-function putLog({ worker, join, nowMs }: Joining, { text, isCut }: ScriptOutput, exitCode?: number): Change {
-  const doc: MachineLog = {
-    ...{ cluster: worker.doc.cluster, operation: join.doc.operation, text, isCut, atMs: nowMs },
-    ...(exitCode !== undefined && { exitCode }),
-  };
-  return put(MACHINE_LOG, idOf(MACHINE_LOG, worker.id), doc);
+function ranFor({ join, nowMs }: Joining) {
+  return { operation: join.doc.operation, atMs: nowMs };
 }
 
 /** Its worker is there still: a log is of a worker. */
 function recordWith({ worker }: Joining, step: RecordStep, changes: readonly Change[]): RecordStep {
   return { ...step, changes: [...step.changes, ...changes], expects: [expectUnchanged(WORKER, worker)] };
-}
-
-function lastLine({ text }: ScriptOutput): string {
-  const lines = text.split('\n').filter((line) => line.trim() !== '');
-  return (lines.at(-1) ?? '').trim().slice(0, LINE_MAX);
 }

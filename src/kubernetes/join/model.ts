@@ -2,10 +2,20 @@
 // script on each machine; and the script of a cluster that has one of its own.
 import { Type, type Static } from 'typebox';
 import { SEALED } from '../../access/index.ts';
-import { idOf, remove, schemaKind, type Change, type FleetReader, type Index, type Stored } from '../../fleet/index.ts';
+import {
+  idOf,
+  put,
+  remove,
+  schemaKind,
+  type Change,
+  type FleetReader,
+  type Index,
+  type Stored,
+} from '../../fleet/index.ts';
 import type { CreateInstances } from '../../instances/index.ts';
 import { OPERATION, isUnfinished } from '../../operations/index.ts';
-import { LOG_BYTES_MAX } from '../machines/reach.ts';
+import { LOG_BYTES_MAX, type ScriptOutput } from '../machines/reach.ts';
+import type { StoredWorker } from '../workers/transitions.ts';
 
 const CLOSED = { additionalProperties: false };
 /** As long as its operation is kept. */
@@ -115,9 +125,26 @@ const MACHINE_LOG_SCHEMA = Type.Object(
   },
   CLOSED,
 );
-export type MachineLog = Static<typeof MACHINE_LOG_SCHEMA>;
+type MachineLog = Static<typeof MACHINE_LOG_SCHEMA>;
 /** Its id is the worker's. */
 export const MACHINE_LOG = schemaKind('machine-log', MACHINE_LOG_SCHEMA);
+
+interface ScriptRun {
+  readonly operation: string;
+  readonly output: ScriptOutput;
+  /** Absent when it did not end by itself. */
+  readonly exitCode?: number;
+  readonly atMs: number;
+}
+
+export function putLog({ id, doc }: StoredWorker, { operation, output, exitCode, atMs }: ScriptRun): Change {
+  const { text, isCut } = output;
+  const log: MachineLog = {
+    ...{ cluster: doc.cluster, operation, text, isCut, atMs },
+    ...(exitCode !== undefined && { exitCode }),
+  };
+  return put(MACHINE_LOG, idOf(MACHINE_LOG, id), log);
+}
 
 /** A log goes with its worker. */
 export function removeLog(fleet: FleetReader, worker: string): Change[] {

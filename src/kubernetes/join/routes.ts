@@ -15,17 +15,18 @@ import {
   type RouteContext,
 } from '../../access/index.ts';
 import { idOf, type Refusal } from '../../fleet/index.ts';
-import { NEW_INSTANCES, toCreateCommand, type Builders } from '../../instances/index.ts';
+import { NEW_INSTANCES, toCreateCommand } from '../../instances/index.ts';
 import { OPERATION } from '../../operations/index.ts';
 import { CLUSTER_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
 import { REASON } from '../workers/request-fields.ts';
+import type { WorkerLifecycle } from '../workers/lifecycle.ts';
 import { answerAccepted, WORKERS_ACCEPTED } from '../workers/accepted.ts';
-import { addWorkers, WORKERS_ADDED_MAX, type AddWorkers } from './decide.ts';
+import { WORKERS_ADDED_MAX, type AddWorkers } from './decide.ts';
 import { MACHINE_LOG, WORKER_JOIN } from './model.ts';
 import { composeToken } from './new-token.ts';
 
 export interface JoinRouteOptions {
-  readonly builders: Builders;
+  readonly lifecycle: WorkerLifecycle;
   /** Whether this server has the credentials of the network back ends that need some. */
   readonly hasCredentials: () => boolean;
 }
@@ -78,7 +79,7 @@ export function addRoute(options: JoinRouteOptions): Route {
         target: { representation: CLUSTER_REPRESENTATION, id: request.cluster },
         why: request.why ?? `add ${request.count} workers to cluster ${request.cluster}`,
         operation: request.operation,
-        decide: (fleet) => addWorkers(fleet, request, options.builders),
+        decide: (fleet) => options.lifecycle.join(fleet, request),
         answer: ({ result }) => answerAccepted(result),
       };
     },

@@ -25,6 +25,11 @@ export interface DrainRequest extends WorkersRequest {
   readonly policy?: Partial<DrainPolicy> | undefined;
 }
 
+export interface RemoveRequest extends DrainRequest {
+  /** Their machines leave the cluster, and go on. */
+  readonly keepsInstances?: boolean | undefined;
+}
+
 export interface WorkersAnswer {
   readonly operation: OperationId;
   readonly workers: readonly string[];
@@ -34,8 +39,9 @@ export function drainWorkers(fleet: FleetReader, request: DrainRequest): Decisio
   return beginDrain(fleet, request, { kind: WORKER_DRAIN, verb: 'drain', states: DRAINABLE, extraMs: 0 });
 }
 
-export function removeWorkers(fleet: FleetReader, request: DrainRequest): Decision<WorkersAnswer> {
-  return beginDrain(fleet, request, { kind: WORKER_REMOVE, verb: 'remove', states: REMOVABLE, extraMs: REMOVAL_MS });
+export function removeWorkers(fleet: FleetReader, request: RemoveRequest): Decision<WorkersAnswer> {
+  const how = { kind: WORKER_REMOVE, verb: 'remove', states: REMOVABLE, extraMs: REMOVAL_MS };
+  return beginDrain(fleet, request, { ...how, ...(request.keepsInstances === true && { keepsInstance: true }) });
 }
 
 const DRAINABLE: readonly WorkerState[] = ['in-service', 'draining', 'drained'];
@@ -48,12 +54,13 @@ interface DrainVerb {
   readonly states: readonly WorkerState[];
   /** Beside the deadline of the drain itself. */
   readonly extraMs: number;
+  readonly keepsInstance?: true;
 }
 
 function beginDrain(
   fleet: FleetReader,
   request: DrainRequest,
-  { kind, verb, states, extraMs }: DrainVerb,
+  { kind, verb, states, extraMs, keepsInstance }: DrainVerb,
 ): Decision<WorkersAnswer> {
   const found = resolveRequest(fleet, request, { kind, verb, states });
   if ('code' in found) return refuse(found);
@@ -61,10 +68,11 @@ function beginDrain(
   const { workers, cluster } = found;
   const { operation, by, why, nowMs } = request;
   const policy = { ...cluster.drainPolicy, ...request.policy };
+  const work = { operation, policy, by, nowMs, ...(keepsInstance !== undefined && { keepsInstance }) };
   const items = workers.map(({ id }) => ({ key: id, target: { kind: WORKER.name, id }, step: 'inspect' }));
   const changes: Change[] = [
     // From here on it is not drained because of its host: it is not given back when it runs elsewhere.
-    ...workers.map(({ id, doc }) => put(WORKER, id, assignWork(endLeaving(doc), { operation, policy, by, nowMs }))),
+    ...workers.map(({ id, doc }) => put(WORKER, id, assignWork(endLeaving(doc), work))),
     ...newOperation({
       ...{ id: operation, kind, title: `${verb} ${nameWorkers(workers)}`, by, why },
       ...{ site: cluster.site, project: cluster.project, nowMs, deadlineMs: policy.deadlineMs + extraMs, items },

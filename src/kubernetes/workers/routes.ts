@@ -25,9 +25,10 @@ import {
 } from '../model.ts';
 import { CLUSTER_REPRESENTATION, DRAIN_REPORT_REPRESENTATION, WORKER_REPRESENTATION } from '../representations.ts';
 import { answerAccepted, WORKERS_ACCEPTED } from './accepted.ts';
-import { drainWorkers, removeWorkers, returnWorkers, type DrainRequest, type WorkersAnswer } from './decide.ts';
+import { returnWorkers, type WorkersAnswer, type WorkersRequest } from './decide.ts';
 import { wholeName } from './chosen-workers.ts';
 import { forgetWorkers } from './forget.ts';
+import type { WorkerLifecycle } from './lifecycle.ts';
 import { readChosenWorkers, POLICY_FIELDS, REASON, WORKERS, WORKERS_FIELDS } from './request-fields.ts';
 
 const TAG = 'workers';
@@ -55,6 +56,12 @@ const REPORTS: Listing<'drain-report', DrainReport> = {
 
 /** What is left out of the policy is as the cluster has it. */
 const DrainBody = strictObject({ ...WORKERS_FIELDS, ...POLICY_FIELDS, reason: REASON });
+const RemoveBody = strictObject({
+  ...{ ...WORKERS_FIELDS, ...POLICY_FIELDS, reason: REASON },
+  keepInstances: Type.Optional(
+    Type.Boolean({ description: 'their machines leave the cluster, and their instances stay; false unless said' }),
+  ),
+});
 const ReturnBody = strictObject({ workers: WORKERS, reason: REASON });
 
 const forgetRoute: Route = write({
@@ -76,7 +83,7 @@ const forgetRoute: Route = write({
   }),
 });
 
-export const workerRoutes: readonly Route[] = [
+export const workerRoutes = (lifecycle: WorkerLifecycle): readonly Route[] => [
   ...readRoutes(
     { path: '/api/v1/workers', plural: TAG, singular: 'worker', representation: WORKER_REPRESENTATION },
     { listing: LISTING, scope: 'site' },
@@ -88,37 +95,62 @@ export const workerRoutes: readonly Route[] = [
     },
     { listing: REPORTS, scope: 'site' },
   ),
-  drainRoute('drain', 'Bring all pods off workers within their budgets, and leave them cordoned', drainWorkers),
-  drainRoute('remove', 'Drain workers, then take their Nodes and their instances away', removeWorkers),
+  drainRoute(lifecycle),
+  removeRoute(lifecycle),
   returnRoute(),
   forgetRoute,
 ];
 
-type DrainDecision = (fleet: FleetReader, request: DrainRequest) => Decision<WorkersAnswer>;
-
-function drainRoute(verb: 'drain' | 'remove', about: string, decide: DrainDecision): Route {
+function drainRoute(lifecycle: WorkerLifecycle): Route {
   return write({
     method: 'POST',
-    path: `/api/v1/clusters/:id/workers/${verb}`,
+    path: '/api/v1/clusters/:id/workers/drain',
     tag: TAG,
-    about,
+    about: 'Bring all pods off workers within their budgets, and leave them cordoned',
     access: 'operator',
     scope: 'site',
     params: BY_ID,
     body: DrainBody,
-    answers: { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } },
+    answers: ACCEPTED,
     handle: (call, world) => {
       const { workers, count, reason, ...policy } = call.body;
       const request = { ...requestOf(call, world), why: reason, policy, workers: readChosenWorkers(workers, count) };
-      return {
-        target: { representation: CLUSTER_REPRESENTATION, id: request.cluster },
-        why: reason ?? `${verb} workers of cluster ${request.cluster}`,
-        operation: request.operation,
-        decide: (fleet) => decide(fleet, request),
-        answer: ({ result }) => answerAccepted(result),
-      };
+      return beginWork('drain', request, (fleet) => lifecycle.drain(fleet, request));
     },
   });
+}
+
+function removeRoute(lifecycle: WorkerLifecycle): Route {
+  return write({
+    method: 'POST',
+    path: '/api/v1/clusters/:id/workers/remove',
+    tag: TAG,
+    about: 'Drain workers, then take their Nodes and their instances away',
+    access: 'operator',
+    scope: 'site',
+    params: BY_ID,
+    body: RemoveBody,
+    answers: ACCEPTED,
+    handle: (call, world) => {
+      const { workers, count, reason, keepInstances: keepsInstances, ...policy } = call.body;
+      const chosen = { workers: readChosenWorkers(workers, count), keepsInstances };
+      const request = { ...requestOf(call, world), why: reason, policy, ...chosen };
+      return beginWork('remove', request, (fleet) => lifecycle.leave(fleet, request));
+    },
+  });
+}
+
+const ACCEPTED = { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } };
+
+const answerWork = ({ result }: { readonly result: WorkersAnswer }) => answerAccepted(result);
+
+function beginWork(
+  verb: string,
+  { cluster, operation, why }: WorkersRequest,
+  decide: (fleet: FleetReader) => Decision<WorkersAnswer>,
+) {
+  const target = { representation: CLUSTER_REPRESENTATION, id: cluster };
+  return { target, why: why ?? `${verb} workers of cluster ${cluster}`, operation, decide, answer: answerWork };
 }
 
 function returnRoute(): Route {
@@ -131,7 +163,7 @@ function returnRoute(): Route {
     scope: 'site',
     params: BY_ID,
     body: ReturnBody,
-    answers: { 202: { about: 'the operation, and the workers that it is about', schema: WORKERS_ACCEPTED } },
+    answers: ACCEPTED,
     handle: (call, world) => {
       const { workers: nodes, reason } = call.body;
       const request = { ...requestOf(call, world), why: reason, nodes };
