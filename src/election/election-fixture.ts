@@ -296,3 +296,16 @@ export async function servedBy(...names: readonly string[]): Promise<ElectionWor
   await world.settle();
   return world;
 }
+
+/** A router of a subnet that a and x have; a is its better host, and x the only other candidate. */
+export async function openWithOneCandidate(): Promise<ElectionWorld> {
+  const world = await ElectionWorld.of(
+    fitHost('a'),
+    fitHost('x', { baseWeight: -9 }),
+    routed('r1', ['s1']),
+    portOn('a', 's1'),
+    portOn('x', 's1'),
+  );
+  await world.settle();
+  return world;
+}

@@ -1,5 +1,6 @@
 // A session for tests, on a terminal that keeps what was written and a clock that the test steps.
 import { Session, type OutputForm } from '../session.ts';
+import { recordTerminal } from './recording-terminal-fixture.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface SessionFixtureOptions extends Partial<Pick<Terminal, 'outIsTerminal' | 'interruptSignal'>> {
@@ -13,22 +14,7 @@ export class TestSession extends Session {
   clockMs = 1_790_000_000_000;
 
   constructor({ output = 'table', server, ...terminal }: SessionFixtureOptions = {}) {
-    const written = { out: '', err: '' };
-    const whole: Terminal = {
-      env: {},
-      outIsTerminal: false,
-      errIsTerminal: false,
-      columns: () => 80,
-      input: () => Promise.resolve(new Uint8Array()),
-      interruptSignal: () => new AbortController().signal,
-      ...terminal,
-      out: (text) => {
-        written.out += text;
-      },
-      err: (text) => {
-        written.err += text;
-      },
-    };
+    const recording = recordTerminal(terminal);
     const options = {
       output,
       color: false,
@@ -36,8 +22,8 @@ export class TestSession extends Session {
       requestTimeout: 10_000,
       ...(server !== undefined && { server }),
     };
-    super(whole, options, { version: '1', isDataGiven: true });
-    this.written = written;
+    super(recording.terminal, options, { version: '1', isDataGiven: true });
+    this.written = recording.written;
   }
 
   override nowMs(): number {

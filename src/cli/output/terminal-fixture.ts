@@ -1,6 +1,7 @@
 // A terminal for tests: what was written to it, and a command line run on it.
 import type { NodeTools, Starters, StoreTools } from '../command.ts';
 import { runCli } from '../program.ts';
+import { recordTerminal } from './recording-terminal-fixture.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface RunResult {
@@ -32,23 +33,8 @@ const NO_STORE: StoreTools = {
 };
 
 export async function runWords(words: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const texts = { out: '', err: '' };
-  const terminal: Terminal = {
-    env: {},
-    outIsTerminal: false,
-    errIsTerminal: false,
-    columns: () => 80,
-    input: () => Promise.resolve(new Uint8Array()),
-    interruptSignal: () => new AbortController().signal,
-    ...options,
-    out: (text) => {
-      texts.out += text;
-    },
-    err: (text) => {
-      texts.err += text;
-    },
-  };
-  const { starters = IDLE, node = NO_NODE } = options;
+  const { starters = IDLE, node = NO_NODE, ...facts } = options;
+  const { terminal, written } = recordTerminal(facts);
   const code = await runCli(words, { terminal, version: '1.2.3', starters, node, stores: NO_STORE });
-  return { code, ...texts };
+  return { code, ...written };
 }

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';
 import { explainer } from '../../operations/index.ts';
-import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
+import { fitHost, LEAVING, portOn, routed, service, openWithOneCandidate, ElectionWorld } from '../election-fixture.ts';
 import { designationEvacuator } from '../evacuator.ts';
 import { moveService } from '../move.ts';
 import { serviceRoutes } from '../routes.ts';
@@ -14,14 +14,7 @@ const SILENT = 'next hop 203.0.113.1 does not answer';
 
 /** Two services at a, which leaves; only x is a candidate, and x cannot prepare one of them. */
 async function leavingWithSickService(): Promise<ElectionWorld> {
-  const world = await ElectionWorld.of(
-    fitHost('a'),
-    fitHost('x', { baseWeight: -9 }),
-    routed('r1', ['s1']),
-    portOn('a', 's1'),
-    portOn('x', 's1'),
-  );
-  await world.settle();
+  const world = await openWithOneCandidate();
   world.views.unready.set(`x ${SICK}`, SILENT);
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();

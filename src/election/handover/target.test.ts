@@ -1,17 +1,10 @@
 // The target of a handover when it is away or does not get ready and there is no other candidate: how long the wait is.
 import { expect, test } from 'vitest';
-import { fitHost, LEAVING, portOn, routed, service, ElectionWorld } from '../election-fixture.ts';
+import { fitHost, LEAVING, service, openWithOneCandidate, type ElectionWorld } from '../election-fixture.ts';
 
 /** Only x is a candidate, and x does not get ready. */
 async function leavingToX(): Promise<ElectionWorld> {
-  const world = await ElectionWorld.of(
-    fitHost('a'),
-    fitHost('x', { baseWeight: -9 }),
-    routed('r1', ['s1']),
-    portOn('a', 's1'),
-    portOn('x', 's1'),
-  );
-  await world.settle();
+  const world = await openWithOneCandidate();
   world.views.behind.add('x');
   await world.put(fitHost('a', LEAVING));
   await world.reconcile();

@@ -3,16 +3,17 @@
 import { describe, expect, test } from 'vitest';
 import { createHash } from 'node:crypto';
 import type { Answer, Caller, RefusalAnswer, Route, RouteContext } from '../../access/index.ts';
-import { idOf, mergeChanges, put, type Change } from '../../fleet/index.ts';
+import { idOf, put } from '../../fleet/index.ts';
 import { findHost, HOST, startScaleIn } from '../../hosts/index.ts';
 import { scaleInRoutes } from '../../hosts/runtime.ts';
 import { accept } from '../../journal/index.ts';
 import { explainer } from '../../operations/index.ts';
 import { SITE } from '../../sites/index.ts';
-import { InstancesWorld } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP, INSTANCE, type Instance } from '../model.ts';
 import { move } from '../move/moves-fixture.ts';
-import { EVACUATORS, fixtureF, flavor, hostF } from '../reference-fixture.ts';
+import { EVACUATORS, flavor, hostF } from '../reference-fixture.ts';
+import { createActive, openReferenceWorld } from './reference-world-fixture.ts';
 import { instanceSentences } from '../sentences.ts';
 import { tenantRoutes } from './tenant-routes.ts';
 
@@ -88,20 +89,6 @@ async function start(world: InstancesWorld, hosts: readonly string[], site?: str
   return (await world.commit((fleet) => startScaleIn(fleet, EVACUATORS, command))).operation ?? '';
 }
 
-async function worldOf(...changes: readonly Change[]): Promise<InstancesWorld> {
-  return InstancesWorld.of(mergeChanges([...fixtureF(), ...changes]));
-}
-
-async function create(
-  world: InstancesWorld,
-  name: string,
-  facts: Parameters<InstancesWorld['create']>[0] = {},
-): Promise<void> {
-  await world.create({ name, ...facts });
-  await world.settle();
-  expect(world.instance(name)).toMatchObject({ state: 'active' });
-}
-
 const BEYOND_REACH = [hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2')];
 const LARGE = flavor('small', { memoryMiB: 60 * 1024 });
 const AFFINITY = { name: 'kin', project: 'default', policy: 'affinity' as const, changedBy: 'x', changedAtMs: 0 };
@@ -111,8 +98,8 @@ const BLOCKED: readonly (readonly [name: string, make: () => Promise<InstancesWo
   [
     'its-address-is-in-a-segment-that-no-other-host-reaches',
     async () => {
-      const world = await worldOf(...BEYOND_REACH);
-      await create(world, 'web');
+      const world = await openReferenceWorld(...BEYOND_REACH);
+      await createActive(world, 'web');
       return world;
     },
     '4 of 4 hosts: out of reach of segment seg0 of network n, which address 10.0.0.2 is in.',
@@ -120,8 +107,13 @@ const BLOCKED: readonly (readonly [name: string, make: () => Promise<InstancesWo
   [
     'it-is-too-large',
     async () => {
-      const world = await worldOf(LARGE, hostF('h2', 900, 'seg0'), hostF('h4', 30, 'seg0'), hostF('h5', 20, 'seg0'));
-      await create(world, 'web');
+      const world = await openReferenceWorld(
+        LARGE,
+        hostF('h2', 900, 'seg0'),
+        hostF('h4', 30, 'seg0'),
+        hostF('h5', 20, 'seg0'),
+      );
+      await createActive(world, 'web');
       return world;
     },
     'too little memory left: 61440 MiB requested',
@@ -129,8 +121,8 @@ const BLOCKED: readonly (readonly [name: string, make: () => Promise<InstancesWo
   [
     'its-group-stays-together',
     async () => {
-      const world = await worldOf(put(GROUP, idOf(GROUP, 'kin'), AFFINITY));
-      for (const name of ['web', 'web-too']) await create(world, name, { place: { group: 'kin' } });
+      const world = await openReferenceWorld(put(GROUP, idOf(GROUP, 'kin'), AFFINITY));
+      for (const name of ['web', 'web-too']) await createActive(world, name, { place: { group: 'kin' } });
       return world;
     },
     'server group kin (affinity)',
@@ -138,8 +130,8 @@ const BLOCKED: readonly (readonly [name: string, make: () => Promise<InstancesWo
   [
     'its-host-is-silent',
     async () => {
-      const world = await worldOf();
-      await create(world, 'web');
+      const world = await openReferenceWorld();
+      await createActive(world, 'web');
       await world.disconnectHost('h2');
       return world;
     },
@@ -181,8 +173,8 @@ describe('an instance that cannot leave', () => {
   });
 
   test('of-which-a-move-has-failed: all of what was found then is said, however long', async () => {
-    const world = await worldOf();
-    await create(world, 'web');
+    const world = await openReferenceWorld();
+    await createActive(world, 'web');
     await start(world, ['h2']);
     const long = `Its ${'very '.repeat(100)}last filter removed 1 of 1 hosts.`;
     const fault = { code: 'no-valid-host', message: long, atMs: world.nowMs };
@@ -203,11 +195,11 @@ describe('an instance that cannot leave', () => {
 describe('a place that another drain will take', () => {
   /** Each of two leaving hosts has a large instance, and one of the others has room for one of them. */
   async function crowded(): Promise<InstancesWorld> {
-    const world = await worldOf(
+    const world = await openReferenceWorld(
       ...[LARGE, hostF('h2', 70, 'seg0'), hostF('h3', 70, 'seg0'), hostF('h4', 70, 'seg0'), hostF('h5', 20, 'seg0')],
     );
-    await create(world, 'one', { place: { onlyHost: 'h2' } });
-    await create(world, 'two', { place: { onlyHost: 'h3' } });
+    await createActive(world, 'one', { place: { onlyHost: 'h2' } });
+    await createActive(world, 'two', { place: { onlyHost: 'h3' } });
     for (const id of ['one', 'two']) {
       const doc: Instance = { ...(world.instance(id) as Instance), place: {} };
       await world.commit(() => accept([put(INSTANCE, idOf(INSTANCE, id), doc)], null));
@@ -237,8 +229,10 @@ describe('a place that another drain will take', () => {
   });
 
   test('a-short-list-has-the-same-reasons-as-a-long-one', async () => {
-    const world = await worldOf(...[LARGE, hostF('h2', 900, 'seg0'), hostF('h4', 70, 'seg0'), hostF('h5', 70, 'seg0')]);
-    for (const name of ['a', 'b', 'c', 'd']) await create(world, name);
+    const world = await openReferenceWorld(
+      ...[LARGE, hostF('h2', 900, 'seg0'), hostF('h4', 70, 'seg0'), hostF('h5', 70, 'seg0')],
+    );
+    for (const name of ['a', 'b', 'c', 'd']) await createActive(world, name);
     const all = await saidByTenants(world, 'h2');
     expect(Object.keys(all)).toEqual(['c', 'd']);
     const { c } = await saidByTenants(world, 'h2', { limit: 3 });
@@ -249,8 +243,8 @@ describe('a place that another drain will take', () => {
 describe('the site that a drain stays in', () => {
   /** Both other hosts that fit are elsewhere. */
   async function twoSites(): Promise<InstancesWorld> {
-    const world = await worldOf();
-    await create(world, 'web');
+    const world = await openReferenceWorld();
+    await createActive(world, 'web');
     const far = put(SITE, idOf(SITE, 'far'), { name: 'far', changedBy: 'x', changedAtMs: 0 });
     const away = ['h3', 'h4', 'h5'].flatMap((name) => {
       const host = findHost(world.fleet, name);

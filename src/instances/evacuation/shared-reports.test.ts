@@ -1,16 +1,17 @@
 // One scan of the hosts is shared by instances with equal requirements: what is shared and what is not, what the site of a leaving host changes, and that a
 // report leaves the claims as they were.
 import { describe, expect, test } from 'vitest';
-import { idOf, mergeChanges, runTrial, put, type Change, type Trial } from '../../fleet/index.ts';
+import { idOf, runTrial, put, type Trial } from '../../fleet/index.ts';
 import { runInOneStep, runAllSteps, findHost, HOST, type Host, type LeavingTenants } from '../../hosts/index.ts';
 import { CLAIM } from '../../network/index.ts';
 import { createPort } from '../../network/decisions-fixture.ts';
 import { network, segment, subnet } from '../../network/network-fixture.ts';
 import { SITE } from '../../sites/index.ts';
 import { beginSweep } from '../delete/clean.ts';
-import { InstancesWorld } from '../instances-fixture.ts';
+import type { InstancesWorld } from '../instances-fixture.ts';
 import { GROUP, type ServerGroup } from '../model.ts';
-import { fixtureF, flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
+import { flavor, hostF, INSTANCE_EVACUATOR } from '../reference-fixture.ts';
+import { createActive, openReferenceWorld } from './reference-world-fixture.ts';
 
 type Leaver = Omit<LeavingTenants, 'tenants'>;
 
@@ -44,24 +45,10 @@ const messages = (world: InstancesWorld, ...leaving: readonly Leaver[]): readonl
 /** Fixture F without a host beside h2 that reaches seg0. */
 const SEG0_ON_H2_ONLY = [hostF('h4', 200, 'seg2'), hostF('h5', 100, 'seg2')];
 
-async function worldOf(...changes: readonly Change[]): Promise<InstancesWorld> {
-  return InstancesWorld.of(mergeChanges([...fixtureF(), ...changes]));
-}
-
-async function create(
-  world: InstancesWorld,
-  name: string,
-  facts: Parameters<InstancesWorld['create']>[0] = {},
-): Promise<void> {
-  await world.create({ name, ...facts });
-  await world.settle();
-  expect(world.instance(name)).toMatchObject({ state: 'active' });
-}
-
 describe('a report', () => {
   test('leaves-the-claims-of-the-plan-as-they-were', async () => {
-    const world = await worldOf(...SEG0_ON_H2_ONLY);
-    for (const name of ['one', 'two']) await create(world, name);
+    const world = await openReferenceWorld(...SEG0_ON_H2_ONLY);
+    for (const name of ['one', 'two']) await createActive(world, name);
     const claimsOf = (fleet: Pick<Trial, 'all'>) => [...fleet.all(CLAIM)].map(({ id, doc }) => [id, doc]);
     const before = claimsOf(world.fleet);
     expect(before).toHaveLength(2);
@@ -79,8 +66,8 @@ describe('a report', () => {
       changedBy: 'test',
       changedAtMs: 0,
     };
-    const world = await worldOf(put(GROUP, idOf(GROUP, 'g'), group), hostF('h5', 100, 'seg2'));
-    for (const name of ['one', 'two']) await create(world, name, { place: { group: 'g' } });
+    const world = await openReferenceWorld(put(GROUP, idOf(GROUP, 'g'), group), hostF('h5', 100, 'seg2'));
+    for (const name of ['one', 'two']) await createActive(world, name, { place: { group: 'g' } });
     expect([world.instance('one')?.host, world.instance('two')?.host]).toEqual(['h2', 'h3']);
     await world.put(put(GROUP, idOf(GROUP, 'g'), { ...group, policy: 'affinity' }));
     const [one, two] = messages(world, { host: 'h2' }, { host: 'h3' });
@@ -93,9 +80,9 @@ describe('a report', () => {
 describe('a report and the site of a leaving host', () => {
   /** Both hosts that reach the segment leave; two other hosts are elsewhere. */
   async function twoSites(): Promise<InstancesWorld> {
-    const world = await worldOf(hostF('h5', 100, 'seg2'));
-    await create(world, 'one');
-    await create(world, 'two', { place: { onlyHost: 'h4' } });
+    const world = await openReferenceWorld(hostF('h5', 100, 'seg2'));
+    await createActive(world, 'one');
+    await createActive(world, 'two', { place: { onlyHost: 'h4' } });
     expect([world.instance('one')?.host, world.instance('two')?.host]).toEqual(['h2', 'h4']);
     const far = put(SITE, idOf(SITE, 'far'), { name: 'far', changedBy: 'test', changedAtMs: 0 });
     const away = ['h3', 'h5'].map((name) =>
@@ -134,9 +121,13 @@ describe('a report and the site of a leaving host', () => {
 
 describe('a report is not shared with an instance that', () => {
   test('is-larger', async () => {
-    const world = await worldOf(...SEG0_ON_H2_ONLY, hostF('h4', 1, 'seg0'), flavor('large', { memoryMiB: 60 * 1024 }));
-    await create(world, 'small');
-    await create(world, 'large', { flavor: 'large' });
+    const world = await openReferenceWorld(
+      ...SEG0_ON_H2_ONLY,
+      hostF('h4', 1, 'seg0'),
+      flavor('large', { memoryMiB: 60 * 1024 }),
+    );
+    await createActive(world, 'small');
+    await createActive(world, 'large', { flavor: 'large' });
     // Nothing else is in the way of the small one: it moves.
     const [large, small] = messages(world, { host: 'h2' });
     expect(large).toContain('61440 MiB requested');
@@ -144,8 +135,8 @@ describe('a report is not shared with an instance that', () => {
   });
 
   test('has-a-copy-that-is-to-be-swept-somewhere-else', async () => {
-    const world = await worldOf(...SEG0_ON_H2_ONLY);
-    for (const name of ['one', 'two']) await create(world, name);
+    const world = await openReferenceWorld(...SEG0_ON_H2_ONLY);
+    for (const name of ['one', 'two']) await createActive(world, name);
     await world.disconnectHost('h3');
     await world.put(...beginSweep('one', 'h5', 'test', world.nowMs));
     const [one, two] = messages(world, { host: 'h2' });
@@ -155,20 +146,20 @@ describe('a report is not shared with an instance that', () => {
 
   test('has-a-port-on-another-network', async () => {
     const other = [network('m'), segment('seg9', 'm'), subnet('sub9', 'm', '10.9.0.0/24', { segment: 'seg9' })];
-    const world = await worldOf(...SEG0_ON_H2_ONLY, ...other, hostF('h2', 400, 'seg0', 'seg9'));
-    await create(world, 'one');
-    await create(world, 'two', { networks: [{ network: 'm' }] });
+    const world = await openReferenceWorld(...SEG0_ON_H2_ONLY, ...other, hostF('h2', 400, 'seg0', 'seg9'));
+    await createActive(world, 'one');
+    await createActive(world, 'two', { networks: [{ network: 'm' }] });
     const [one, two] = messages(world, { host: 'h2' });
     expect(one).toContain('of network n, which address 10.0.0.2 is in');
     expect(two).toContain('of network m, which address 10.9.0.2 is in');
   });
 
   test('has-no-address', async () => {
-    const world = await worldOf(...SEG0_ON_H2_ONLY);
+    const world = await openReferenceWorld(...SEG0_ON_H2_ONLY);
     const bare = { id: 'bare', network: 'n', fixedIps: [], admin: true, by: 'ann', nowMs: world.nowMs };
     await world.commit((fleet) => createPort(fleet, bare));
-    await create(world, 'one');
-    await create(world, 'two', { networks: [{ port: 'bare' }], portIds: [], place: { onlyHost: 'h2' } });
+    await createActive(world, 'one');
+    await createActive(world, 'two', { networks: [{ port: 'bare' }], portIds: [], place: { onlyHost: 'h2' } });
     expect(world.addresses('two')).toEqual([]);
     const [one, two] = messages(world, { host: 'h2' });
     expect(one).toContain('which address 10.0.0.2 is in');
@@ -179,14 +170,15 @@ describe('a report is not shared with an instance that', () => {
 test('a-shared-report-names-the-address-of-each-instance-on-the-network-that-is-in-the-way', async () => {
   const other = [network('m'), segment('seg9', 'm'), subnet('sub9', 'm', '10.9.0.0/24', { segment: 'seg9' })];
   // Two hosts reach one of the two segments each, none both.
-  const world = await worldOf(
+  const world = await openReferenceWorld(
     ...SEG0_ON_H2_ONLY,
     ...other,
     hostF('h2', 400, 'seg0', 'seg9'),
     hostF('h4', 200, 'seg0'),
     hostF('h5', 100, 'seg9'),
   );
-  for (const name of ['one', 'two']) await create(world, name, { networks: [{ network: 'n' }, { network: 'm' }] });
+  for (const name of ['one', 'two'])
+    await createActive(world, name, { networks: [{ network: 'n' }, { network: 'm' }] });
   const said = messages(world, { host: 'h2' });
   expect(world.addresses('one')).toEqual(['10.0.0.2', '10.9.0.2']);
   expect(world.addresses('two')).toEqual(['10.0.0.3', '10.9.0.3']);

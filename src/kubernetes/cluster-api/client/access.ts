@@ -3,6 +3,7 @@ import { Type, type Static } from 'typebox';
 import { SecretMask } from '../../../access/index.ts';
 import { compileChecker } from '../../../fleet/index.ts';
 import type { Cluster } from '../../model.ts';
+import { parseSealedText } from '../../sealed-text.ts';
 
 const CLOSED = { additionalProperties: false };
 const SECRET = Type.String({ minLength: 1, maxLength: 20_000 });
@@ -26,14 +27,7 @@ const problemsOf = compileChecker(CREDENTIALS_SCHEMA);
 
 /** Undefined when the text is none of them: sealed by something else. */
 export function parseClusterCredentials(text: string): ClusterCredentials | undefined {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-  return problemsOf(content).length === 0 ? (content as ClusterCredentials) : undefined;
+  return parseSealedText(text, problemsOf) as ClusterCredentials | undefined;
 }
 
 /** Takes them out of what a peer says: it may repeat them. */

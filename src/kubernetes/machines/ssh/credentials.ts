@@ -1,6 +1,7 @@
 // What Muster proves itself by at the machines of a cluster. It is kept sealed in the document of the cluster.
 import { Type, type Static } from 'typebox';
 import { compileChecker } from '../../../fleet/index.ts';
+import { parseSealedText } from '../../sealed-text.ts';
 
 const CLOSED = { additionalProperties: false };
 
@@ -24,12 +25,5 @@ const problemsOf = compileChecker(SSH_CREDENTIALS_SCHEMA);
 
 /** Undefined when the text is none of them: sealed by something else. */
 export function parseSshCredentials(text: string): SshCredentials | undefined {
-  let content: unknown;
-  try {
-    content = JSON.parse(text);
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-  return problemsOf(content).length === 0 ? (content as SshCredentials) : undefined;
+  return parseSealedText(text, problemsOf) as SshCredentials | undefined;
 }
