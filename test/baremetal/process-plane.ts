@@ -20,6 +20,8 @@ export interface ProcessPlaneOptions {
   readonly embedded?: readonly (string | undefined)[];
   readonly managers?: readonly string[];
   readonly leases?: { readonly leaseMs: number; readonly renewMs: number };
+  /** The address of an Ironic whose machines are managed, too. */
+  readonly ironic?: string;
   /** How long a machine takes to be deployed. */
   readonly deployMs?: number;
 }
@@ -72,18 +74,23 @@ export class ProcessPlane {
   readonly #managers = new Map<string, Started>();
   readonly #tokens = new Map<string, string>();
   readonly #urls: string[] = [];
+  readonly #ironic: readonly string[];
   /** The server that gets the requests. */
   #at = 0;
 
+  private constructor(ironic: string | undefined) {
+    this.#ironic = ironic === undefined ? [] : ['--ironic', ironic];
+  }
+
   static async start(options: ProcessPlaneOptions): Promise<ProcessPlane> {
     const { store, embedded = [undefined], managers = [], leases = LEASES, deployMs = 3000 } = options;
-    const plane = new ProcessPlane();
+    const plane = new ProcessPlane(options.ironic);
     const keys = newFolder();
     for (const manager of embedded) {
       // At a port of its own: managers find it there again after it was started anew.
       const listen = ['--listen', `127.0.0.1:${await freePort()}`];
       const shared = store === undefined ? [] : ['--store', store, '--keys', keys];
-      const args = [...listen, ...shared, ...(manager === undefined ? [] : ['--manager', manager])];
+      const args = [...listen, ...shared, ...plane.#ironic, ...(manager === undefined ? [] : ['--manager', manager])];
       const data = newFolder();
       // The first server makes the token of its own manager; the others never decide, and are given theirs.
       if (manager !== undefined && plane.#servers.length > 0) await plane.#writeToken(data, manager);
@@ -131,7 +138,8 @@ export class ProcessPlane {
 
   async startManager(name: string): Promise<Started> {
     const file = await this.#writeToken(newFolder(), name);
-    const started = start(['manager', '--name', name, '--server', this.#urls.join(), '--token-file', file]);
+    const args = ['--name', name, '--server', this.#urls.join(), '--token-file', file, ...this.#ironic];
+    const started = start(['manager', ...args]);
     this.#managers.set(name, started);
     return started;
   }

@@ -9,6 +9,7 @@ import { IronicClient } from '../../src/baremetal/drivers/ironic/ironic-client-d
 import { claimUuid } from '../../src/baremetal/drivers/ironic/ironic-nodes-driver.ts';
 import { IronicInventory } from '../../src/baremetal/drivers/ironic/inventory-driver.ts';
 import { IronicMachines } from '../../src/baremetal/drivers/ironic/machine-driver.ts';
+import { buildSuite } from './build-suite.ts';
 import { ensureIronic, type IronicFound } from './install.ts';
 import { Ironic } from './ironic.ts';
 import { IronicProxy } from './proxy.ts';
@@ -123,6 +124,7 @@ function suite(): void {
   });
 
   refreshSuite({ ironic: () => ironic, enrol: (nodes) => enrol(nodes), timeoutMs: TIMEOUT_MS });
+  buildSuite({ ironic: () => ironic, enrol: (nodes) => enrol(nodes), timeoutMs: TIMEOUT_MS });
 
   interface Bench {
     readonly proxy: IronicProxy;
