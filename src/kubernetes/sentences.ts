@@ -11,9 +11,9 @@ const BLOCKS: Readonly<Record<string, string>> = {
 
 export const kubernetesSentences: ReasonSentences = {
   'pods-leaving': ({ worker, left, terminating }) =>
-    `${formatFact(left)} pods are to leave worker ${formatFact(worker)}; ${formatFact(terminating)} of them are terminating.`,
+    `${countOf(left, 'pod is', 'pods are')} to leave worker ${formatFact(worker)}; ${countOf(terminating, 'is', 'are')} terminating.`,
   'budget-blocks': ({ worker, pod, budget, left, ...more }) =>
-    `Worker ${formatFact(worker)} has ${formatFact(left)} pods that are to leave: the PodDisruptionBudget${nameOf(budget)} allows no eviction of pod ${formatFact(pod)} now${countOthers(more)}. It is tried again until the deadline.`,
+    `Worker ${formatFact(worker)} has ${countOf(left, 'pod that is', 'pods that are')} to leave: the PodDisruptionBudget${nameOf(budget)} allows no eviction of pod ${formatFact(pod)} now${countOthers(more)}. It is tried again until the deadline.`,
   'drain-blocked': ({ worker, pod, why, budget, ...more }) =>
     `Worker ${formatFact(worker)} cannot be drained, and no waiting changes that: pod ${formatFact(pod)} ${BLOCKS[formatFact(why)] ?? formatFact(why)}${nameOf(budget)}${countOthers(more)}. Nothing was evicted for this; "muster workers show ${formatFact(worker)}" lists what blocks.`,
   'other-worker-failed': ({ worker, other }) =>
@@ -29,7 +29,7 @@ export const kubernetesSentences: ReasonSentences = {
   'node-replaced': ({ worker }) =>
     `The cluster has another Node by the name of worker ${formatFact(worker)}: nothing is done to that. If it is the same machine, say so with "muster workers adopt"; if not, forget the worker ("muster workers forget ${formatFact(worker)}"), or remove one that Muster has joined by a new request.`,
   'volumes-attached': ({ worker, attached }) =>
-    `Worker ${formatFact(worker)} is drained, and ${formatFact(attached)} volumes are attached to it still. They are waited for, for a minute at most.`,
+    `Worker ${formatFact(worker)} is drained, and ${countOf(attached, 'volume is', 'volumes are')} attached to it still. That is waited for, for a minute at most.`,
   'machine-awaited': ({ worker, text }) =>
     `The Node of worker ${formatFact(worker)} is gone, and its machine is to leave the cluster, which it does not yet${textAfter(text)}. It is tried again for some minutes.`,
   'machine-not-left': ({ worker, text }) =>
@@ -69,12 +69,17 @@ export const kubernetesSentences: ReasonSentences = {
   'unknown-cluster': ({ cluster }) => `Cluster ${formatFact(cluster)} is not registered any more.`,
 };
 
+/** One of them, or how many. */
+function countOf(count: Reason[string], one: string, many: string): string {
+  return `${formatFact(count)} ${count === 1 ? one : many}`;
+}
+
 function nameOf(budget: Reason[string]): string {
   return budget === undefined ? '' : ` ${formatFact(budget)}`;
 }
 
 function countOthers({ others }: Readonly<Record<string, Reason[string]>>): string {
-  return others === undefined ? '' : ` (and ${formatFact(others)} other pods are blocked)`;
+  return others === undefined ? '' : ` (and ${countOf(others, 'other pod is', 'other pods are')} blocked)`;
 }
 
 /** What it said, where it said something. */

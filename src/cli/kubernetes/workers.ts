@@ -69,7 +69,7 @@ const REPORTS: ResourceSpec<DrainReport> = {
   facts: (one, nowMs) => [
     ['Worker', one.id],
     ['Operation', one.operation],
-    ['Pods left', `${one.left}, of which ${one.terminating} are terminating`],
+    ['Pods left', `${one.left}, of which ${one.terminating} ${one.terminating === 1 ? 'is' : 'are'} terminating`],
     ['Blocked by', blockersOf(one)],
     ['Seen', relativeTime(one.atMs, nowMs)],
   ],

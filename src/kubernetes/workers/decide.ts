@@ -26,7 +26,7 @@ export interface DrainRequest extends WorkersRequest {
 }
 
 export interface RemoveRequest extends DrainRequest {
-  /** Their machines leave the cluster, and go on. */
+  /** Their machines leave the cluster, and run as before. */
   readonly keepsInstances?: boolean | undefined;
 }
 
