@@ -78,7 +78,7 @@ export class MusterProcess {
     return { status: answered.status, body: (await answered.json()) as MusterAnswer['body'] };
   }
 
-  /** What is refused is thrown. A server that lost its lease for a moment, on a busy machine, has changed nothing and is asked again. */
+  /** What is refused is thrown. A server that lost its lease for a moment, on a busy machine, has changed nothing, and the request is repeated. */
   async mustSend<T>(method: 'GET' | 'POST' | 'PATCH', path: string, payload?: object): Promise<T> {
     const { status, body } = await waitFor('a server that holds the lease', async () => {
       const answer = await this.send(method, path, payload);

@@ -66,7 +66,7 @@ const pathOf = (manager: string, call = ''): string => `/api/v1/managers/${encod
 
 export class HttpManagerLink implements ManagerLink {
   readonly #client: ReplyClient;
-  /** For joins and certificates: what is refused there is said to whoever asks. */
+  /** For joins and certificates: the caller gets the refusal. */
   readonly #joining: ReplyClient;
 
   constructor({ onCertificate, ...options }: ManagerLinkOptions = {}) {

@@ -33,7 +33,7 @@ export interface ManagerMembershipParts {
   readonly manager: string;
   readonly leader: LeaderClient;
   readonly certificates: CertificateKeeper;
-  /** Asked for whenever one is needed: a file may have been replaced. */
+  /** Read whenever one is needed: a file may have been replaced. */
   readonly joinToken: () => Promise<string | undefined>;
 }
 

@@ -129,7 +129,7 @@ type MachineLog = Static<typeof MACHINE_LOG_SCHEMA>;
 /** Its id is the worker's. */
 export const MACHINE_LOG = schemaKind('machine-log', MACHINE_LOG_SCHEMA);
 
-interface ScriptRun {
+interface LoggedRun {
   readonly operation: string;
   readonly output: ScriptOutput;
   /** Absent when it did not end by itself. */
@@ -137,7 +137,7 @@ interface ScriptRun {
   readonly atMs: number;
 }
 
-export function putLog({ id, doc }: StoredWorker, { operation, output, exitCode, atMs }: ScriptRun): Change {
+export function putLog({ id, doc }: StoredWorker, { operation, output, exitCode, atMs }: LoggedRun): Change {
   const { text, isCut } = output;
   const log: MachineLog = {
     ...{ cluster: doc.cluster, operation, text, isCut, atMs },
