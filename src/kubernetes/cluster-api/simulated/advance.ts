@@ -20,7 +20,8 @@ export function readinessOf(node: SimulatedClusterNode, nowMs: number): ClusterN
 
 export function advanceCluster(objects: ClusterObjects, nowMs: number): void {
   endPods(objects, nowMs);
-  for (const [id, workload] of objects.workloads.list()) makePods(objects, { id, workload }, nowMs);
+  const load = new NodeLoad(objects, nowMs);
+  for (const [id, workload] of objects.workloads.list()) makePods(objects, { id, workload, load }, nowMs);
 }
 
 /** A kubelet that does not answer ends nothing. */
@@ -37,13 +38,55 @@ function endPods({ pods, nodes }: ClusterObjects, nowMs: number): void {
 interface NamedWorkload {
   readonly id: string;
   readonly workload: SimulatedWorkload;
+  readonly load: NodeLoad;
+}
+
+/** How many pods each node has that takes some: counted once for all that are placed at a time, when the first is. */
+class NodeLoad {
+  readonly #objects: ClusterObjects;
+  readonly #nowMs: number;
+  #counts: Map<string, number> | undefined;
+
+  constructor(objects: ClusterObjects, nowMs: number) {
+    this.#objects = objects;
+    this.#nowMs = nowMs;
+  }
+
+  /** The node with the fewest, the first by name of those; it has one more then. */
+  take(): string | undefined {
+    const counts = (this.#counts ??= this.#count());
+    let least: string | undefined;
+    for (const [name, count] of counts) if (least === undefined || count < (counts.get(least) ?? 0)) least = name;
+    if (least !== undefined) this.add(least);
+    return least;
+  }
+
+  add(node: string): void {
+    const count = this.#counts?.get(node);
+    if (count !== undefined) this.#counts?.set(node, count + 1);
+  }
+
+  #count(): Map<string, number> {
+    const { nodes, pods } = this.#objects;
+    const takers = nodes
+      .list()
+      .filter(
+        ([, node]) => !node.isUnschedulable && !node.isControlPlane && readinessOf(node, this.#nowMs) === 'ready',
+      );
+    const counts = new Map(takers.map(([name]) => [name, 0]));
+    for (const [, { node }] of pods.list()) {
+      const count = node === undefined ? undefined : counts.get(node);
+      if (node !== undefined && count !== undefined) counts.set(node, count + 1);
+    }
+    return counts;
+  }
 }
 
 function makePods(objects: ClusterObjects, named: NamedWorkload, nowMs: number): void {
-  const { id, workload } = named;
+  const { id, workload, load } = named;
   const own = objects.pods.list().filter(([, pod]) => pod.workload === id);
   for (const [podKey, pod] of own) {
-    if (pod.node === undefined) placePod(objects, { key: podKey, pod, workload }, nowMs);
+    if (pod.node === undefined) placePod(objects, { key: podKey, pod, workload, load }, nowMs);
   }
   if (workload.ownerKind === 'none') return;
   const lacking =
@@ -55,8 +98,11 @@ function makePods(objects: ClusterObjects, named: NamedWorkload, nowMs: number):
     const { cluster, namespace } = workload;
     const pod: SimulatedPod = { cluster, namespace, name, uid: `${id}-${nextPod}`, workload: id };
     const key = podId(namespace, name);
-    if (node === undefined) placePod(objects, { key, pod, workload }, nowMs);
-    else objects.pods.put(key, { ...pod, node, readyAtMs: nowMs + workload.startMs });
+    if (node === undefined) placePod(objects, { key, pod, workload, load }, nowMs);
+    else {
+      objects.pods.put(key, { ...pod, node, readyAtMs: nowMs + workload.startMs });
+      load.add(node);
+    }
   }
   if (nextPod !== workload.nextPod) objects.workloads.put(id, { ...workload, nextPod });
 }
@@ -79,20 +125,12 @@ interface PlacedPod {
   readonly key: string;
   readonly pod: SimulatedPod;
   readonly workload: SimulatedWorkload;
+  readonly load: NodeLoad;
 }
 
 /** On the node with the fewest pods; it waits where no node takes any. */
-function placePod(objects: ClusterObjects, { key, pod, workload }: PlacedPod, nowMs: number): void {
-  const counts = new Map<string, number>();
-  for (const [, { node }] of objects.pods.list()) {
-    if (node !== undefined) counts.set(node, (counts.get(node) ?? 0) + 1);
-  }
-  const takers = objects.nodes
-    .list()
-    .filter(([, node]) => !node.isUnschedulable && !node.isControlPlane && readinessOf(node, nowMs) === 'ready')
-    .map(([name]) => name)
-    .toSorted((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0));
-  const [node] = takers;
+function placePod(objects: ClusterObjects, { key, pod, workload, load }: PlacedPod, nowMs: number): void {
+  const node = load.take();
   const placed = node === undefined ? pod : { ...pod, node, readyAtMs: nowMs + workload.startMs };
   objects.pods.put(key, placed);
 }
