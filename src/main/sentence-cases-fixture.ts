@@ -290,6 +290,8 @@ export const CASES: Readonly<Record<string, readonly ReasonFacts[]>> = {
   'node-uncordoned': [{ worker: 'edge.a', node: 'a' }],
   'node-replaced': [{ worker: 'edge.a' }],
   'volumes-attached': [{ worker: 'edge.a', attached: 2 }],
+  'machine-awaited': [{ worker: 'edge.a', text: 'connect ECONNREFUSED 10.0.0.5:22' }, { worker: 'edge.a' }],
+  'machine-not-left': [{ worker: 'edge.a', text: 'error: kubelet does not stop' }],
   'instance-deleting': [{ worker: 'edge.a', instance: 'a' }],
   'instance-not-deleted': [{ worker: 'edge.a', instance: 'a', text: 'It is being moved.' }],
   'worker-superseded': [{ worker: 'edge.a' }],

@@ -42,6 +42,7 @@ const REFUSED_HERE: readonly string[] = [
   'DELETE /api/v1/managers/:manager',
   'POST /api/v1/managers/:manager/acquire',
   'POST /api/v1/managers/:manager/answers',
+  'POST /api/v1/managers/:manager/join',
   'POST /api/v1/managers/rebalance',
   'POST /api/v1/nodes/:id/actions',
   'POST /api/v1/reservations',

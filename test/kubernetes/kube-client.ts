@@ -24,6 +24,7 @@ export interface KubeObject {
     readonly name: string;
     readonly namespace?: string;
     readonly uid: string;
+    readonly creationTimestamp?: string;
     readonly resourceVersion: string;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;

@@ -35,6 +35,7 @@ export interface OperationSeen {
   readonly state: 'running' | 'cancelling' | 'succeeded' | 'failed' | 'cancelled';
   readonly reason?: ReasonSeen;
   readonly deadlineAtMs: number;
+  readonly finishedAtMs?: number;
 }
 
 export interface ItemSeen {
