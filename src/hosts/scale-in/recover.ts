@@ -16,7 +16,7 @@ import {
 import { findHost, type StoredHost } from '../decide.ts';
 import type { Evacuator } from '../evacuator.ts';
 import { HOST } from '../model.ts';
-import { RECOVER_KIND, findTouchedItems } from './host-items.ts';
+import { RECOVER_KIND } from './host-items.ts';
 import { retryConvergence, awaitConvergence } from '../convergence.ts';
 
 const RECOVERER = 'operation:scale-in-recover';
@@ -32,7 +32,7 @@ export function scaleInRecoverKind(evacuators: readonly Evacuator[]): OperationK
 
     plan: (fleet, items, nowMs) => items.flatMap((item) => planItem(fleet, { evacuators, item, nowMs })),
     observe: (item, outcome, { nowMs }) => observeConvergence(item, outcome, nowMs),
-    itemsToWake: (fleet, change) => findTouchedItems(fleet, evacuators, change),
+    // Those of hosts that a change touches are woken by the kind `scale-in`, whatever operation they are of.
   };
 }
 

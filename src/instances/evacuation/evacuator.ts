@@ -28,7 +28,7 @@ import type { Decision } from '../../journal/index.ts';
 import { CLAIM, claimId, CLAIMS_BY_HOST } from '../../network/index.ts';
 import { OPEN_ITEMS_BY_HOST, OPEN_ITEMS_BY_TARGET, targetKey, type OperationId } from '../../operations/index.ts';
 import { abandonInstances } from '../delete/abandon.ts';
-import { instancesHeldOn, isSweep } from '../delete/clean.ts';
+import { CLEAN_ITEMS_BY_INSTANCE, instancesHeldOn, isSweep } from '../delete/clean.ts';
 import { degradedReason, listDisconnectedPorts } from '../degraded/degraded.ts';
 import { backoffAfterFailure, findAffectedHosts, limitByGroup } from './pacing.ts';
 import {
@@ -66,7 +66,7 @@ export const instanceEvacuator = (holds: readonly InstanceHold[], uses: Instance
 
   dependsOn: [INSTANCES_BY_HOST, CLAIMS_BY_HOST, INSTANCES_BY_LEAVING_HOST, OPEN_ITEMS_BY_HOST],
 
-  countLeaving: (fleet, host) => [...listLeavingInstances(fleet, host)].filter((one) => hasOpenWork(fleet, one)).length,
+  countLeaving: (fleet, host) => countLeaving(fleet, host),
   findUnsettled: (fleet, host) => listUnsettledReasons(fleet, host),
   listRemainingTenants: (fleet, host) => eachRemainingTenant(fleet, host),
   limitDisruption: (fleet, planned) => limitByGroup(fleet, planned),
@@ -128,10 +128,20 @@ function listLeavingInstances(fleet: FleetReader, host: string): Iterable<Stored
   return fleet.find(INSTANCES_BY_LEAVING_HOST, host);
 }
 
+/** Every pass of a drain counts them. */
+function countLeaving(fleet: FleetReader, host: string): number {
+  if (fleet.countOf(INSTANCES_BY_LEAVING_HOST, host) === 0) return 0;
+  let count = 0;
+  for (const one of listLeavingInstances(fleet, host)) if (hasOpenWork(fleet, one)) count += 1;
+  return count;
+}
+
 /** Copies of it that are destroyed elsewhere do not count. */
 function hasOpenWork(fleet: FleetReader, { id }: { readonly id: string }): boolean {
-  const open = [...fleet.find(OPEN_ITEMS_BY_TARGET, targetKey(INSTANCE.name, id))];
-  return open.some((item) => !isSweep(fleet, item));
+  const key = targetKey(INSTANCE.name, id);
+  // Nearly always there is no such copy.
+  if (fleet.countOf(CLEAN_ITEMS_BY_INSTANCE, id) === 0) return fleet.countOf(OPEN_ITEMS_BY_TARGET, key) > 0;
+  return [...fleet.find(OPEN_ITEMS_BY_TARGET, key)].some((item) => !isSweep(fleet, item));
 }
 
 function beginOfKind(
