@@ -69,12 +69,12 @@ export function lifetimeTrouble(token: Token, nowMs: number): 'expired' | 'early
   return isEarly ? 'early' : undefined;
 }
 
-/** Whether anybody can still administer the whole fleet. */
+/** Whether a valid token can still administer the whole fleet. */
 export function hasAdmin(fleet: FleetReader, nowMs: number): boolean {
   return hasOtherAdmin(fleet, undefined, nowMs);
 }
 
-/** Whether anybody ever could, as far as is still known: tokens are kept for some time after their end. */
+/** Whether a token ever could, as far as is still known: tokens are kept for some time after their end. */
 export function hadAdmin(fleet: FleetReader): boolean {
   for (const { doc } of fleet.find(TOKENS_BY_ROLE, 'admin')) if (doc.site === undefined) return true;
   return false;

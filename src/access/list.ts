@@ -17,7 +17,7 @@ type SortValue = string | number;
 
 export interface FilterField<D extends AnyDoc> {
   readonly schema: TSchema;
-  /** What the document has for this filter; one of them must equal the wanted value. */
+  /** What the document has for this filter; one of them must equal the requested value. */
   readonly valuesOf: (doc: D, id: string, fleet: FleetReader) => readonly (string | number | boolean | undefined)[];
   /** Set when documents can be found by the value instead of by a scan. */
   readonly index?: Index<string, D>;
@@ -141,7 +141,7 @@ export function listResources<K extends string, D extends AnyDoc>(
 
 type DocumentPredicate<D> = ((doc: D, id: string) => boolean) | undefined;
 
-/** The filters of a call as one question; undefined when everything is wanted. */
+/** The filters of a call as one predicate; undefined when the call has none and its caller sees every document. */
 function combineFilters<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
@@ -197,7 +197,7 @@ function listInIdOrder<K extends string, D extends AnyDoc>(
   return found;
 }
 
-/** The shortest list of ids that holds everything wanted; undefined when no filter has an index. */
+/** The shortest list of ids that holds all requested documents; undefined when no filter has an index. */
 function findIndexedIds<K extends string, D extends AnyDoc>(
   fleet: Fleet,
   listing: Listing<K, D>,
@@ -281,7 +281,7 @@ function encodeCursor<K extends string, D extends AnyDoc>(
   return encodeURIComponent(JSON.stringify([stored.id, value, list])).replaceAll('%', '~');
 }
 
-/** What a list is of: the kind, the order and the filters. Pages of another one do not go on where this one ended. */
+/** What a list is of: the kind, the order and the filters. A cursor of one list is not valid for another. */
 function listMark<K extends string, D extends AnyDoc>(listing: Listing<K, D>, query: ListQuery, sort: string): string {
   const filters = Object.keys(listing.filters)
     .sort()

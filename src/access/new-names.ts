@@ -4,7 +4,7 @@ import type { FleetReader, Id, Refusal } from '../fleet/index.ts';
 import { isBound, type Caller } from './role.ts';
 import { isVisibleTo, type Representation } from './representation.ts';
 
-/** The names that a request wants for what it makes. */
+/** The names that a request gives to what it creates. */
 export interface NewNames {
   readonly representation: Representation<string, never>;
   readonly names: readonly string[];

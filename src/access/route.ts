@@ -186,8 +186,8 @@ export interface RouteFields {
   /** Set where a manager of bare-metal nodes has something to do beside people. */
   readonly forManagers?: true;
   /**
-   * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or tell the caller
-   * to go there itself (`misdirect`, 421).
+   * What a server does that does not hold the deciding lease: answer (reads), forward (writes), or redirect the caller
+   * to the lease holder (`misdirect`, 421).
    */
   readonly onFollower?: 'answer' | 'forward' | 'misdirect';
   /** Media types and errors are another protocol's; this API's own when nothing is said. */

@@ -2,7 +2,7 @@
 import type { Steps } from '../fleet/index.ts';
 import type { Clock } from '../journal/index.ts';
 
-/** How long a slice goes on. The step that it ends with may take a little more. */
+/** How long a slice lasts. The step that it ends with may take a little longer. */
 const SLICE_MS = 5;
 /** Where the clock stands still no slice is endless. */
 const STEPS_PER_SLICE_MAX = 100;

@@ -14,7 +14,7 @@ import { ViewsDriver } from './server/views-driver.ts';
 
 export const AGENT_GATEWAY = serviceKey<AgentGateway>('agent-gateway');
 
-/** Called for every heartbeat; liveness itself unless a server wants to know as well. */
+/** Called for every heartbeat; liveness itself unless a server sets a listener of its own. */
 export const HEARTBEAT_LISTENER = serviceKey<AgentGatewayOptions['liveness']>('heartbeat-listener');
 
 /** What the gateway needs of the server that it is in. */

@@ -9,7 +9,7 @@ const ALARM_ID = alarmId(NO_ADMIN_TOKEN, 'fleet');
 
 export function planAdminAlarm(fleet: FleetReader, nowMs: number): Change[] {
   if (hasAdmin(fleet, nowMs)) return clearAlarm(fleet, ALARM_ID);
-  // Tokens are forgotten some time after their end; what stands by then goes on standing.
+  // Tokens are forgotten some time after their end; an alarm that is raised by then stays raised.
   if (!hadAdmin(fleet)) return [];
   return raiseAlarm(fleet, ALARM_ID, { severity: 'critical', reason: { code: NO_ADMIN_TOKEN }, sinceMs: nowMs });
 }

@@ -21,7 +21,7 @@ export interface CertificatePair {
 
 export interface TlsOptions extends CertificatePair {
   /**
-   * Asks whoever connects for a certificate, and goes on whether there is one or not: `checkPeer` decides, for agents alone. The
+   * Requests a certificate of each client, and accepts the connection with or without one: `checkPeer` decides, for agents alone. The
    * authority, in PEM form, is a hint for clients that have several certificates: browsers do not offer others.
    */
   readonly clients?: { readonly authority: string };

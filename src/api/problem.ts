@@ -52,7 +52,7 @@ export class HttpProblem extends Error {
   }
 }
 
-/** RFC 9110 wants it with every 401. */
+/** RFC 9110 requires it with every 401. */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="muster"' };
 
 const STATUS_OF: Readonly<Record<Refusal['kind'], number>> = {

@@ -75,7 +75,7 @@ export interface RequestAdmissionOptions {
   readonly onRevokedCredential?: ((host: string, token: string) => Refusal | undefined) | undefined;
   /** What proves to an agent that its credential is refused by the control plane. */
   readonly signRefusal?: SignRefusal | undefined;
-  /** Undefined where nobody shows certificates. */
+  /** Undefined where clients show no certificates. */
   readonly checkPeer?: CheckPeer | undefined;
   readonly peerProofs?: PeerProofs | undefined;
 }

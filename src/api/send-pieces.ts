@@ -8,7 +8,7 @@ import { HttpProblem } from './problem.ts';
 import type { ReplyWriter } from './reply-writer.ts';
 import type { FairScheduler } from './limits/fair-scheduler.ts';
 
-/** A slice goes on until it has so much text: a few hundred nodes, about a millisecond. */
+/** A slice lasts until it has so much text: a few hundred nodes, about a millisecond. */
 const SLICE_CHARACTERS = 64 * 1024;
 
 interface SendContext {

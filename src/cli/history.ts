@@ -62,7 +62,7 @@ async function reportNothing(session: Session, resource: string | undefined): Pr
   session.note('Nothing that is still kept.');
 }
 
-/** Also where the caller may not ask for it. */
+/** True also where the caller may not read it. */
 async function mayBeThere({ client }: Session, [kind, id]: readonly [string, string]): Promise<boolean> {
   try {
     return (await client.find(`/api/v1/${kind}s/${encodeURIComponent(id)}`)) !== undefined;

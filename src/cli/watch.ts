@@ -115,7 +115,7 @@ export class WatchFollower {
   }
 }
 
-/** Why the watch cannot go on from the last commit that was shown. */
+/** Why the watch cannot resume from the last commit that was shown. */
 const LOST_PLACES = {
   gone: 'The changes after the last one shown are no longer kept. Start again without --after.',
   diverged:

@@ -151,7 +151,7 @@ export class ElectionContext {
     return hasPresence(this.fleet, doc, host) ? undefined : 'no-presence';
   }
 
-  /** Whether a host with the connections of a service could go on serving it: its only rejection may be that it leaves. */
+  /** Whether a host with the connections of a service could continue to serve it: its only rejection may be that it leaves. */
   canKeepService(doc: Service, host: string): boolean {
     const standing = this.#standings.get(host);
     const reaches = this.#wayOutOf(doc);

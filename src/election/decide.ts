@@ -120,7 +120,7 @@ function* assignStandbys(
   return changes;
 }
 
-/** A leaving host was chosen for want of a better one: only a new rejection counts against it. */
+/** A leaving host was chosen because there was no better one: only a new rejection counts against it. */
 function captureValidity(
   context: ElectionContext,
   { seen, handovers, decided: others }: ReconcileProgress,

@@ -79,7 +79,7 @@ export function healthOf(context: ElectionContext, doc: Service, detector: Failu
     return host.connection.state === 'suspect' && maybePartitioned(host.site) ? 'cut-off' : 'silent';
   }
   const control = controlOf(context.fleet, { id, host }, detector);
-  // Before leaving: a switch that cannot be ordered to stop would go on serving beside the next host.
+  // Before leaving: a switch that cannot be ordered to stop would continue to serve beside the next host.
   if (control !== undefined) return control;
   if (isTombstoned(host)) return 'leaving';
   const because = context.rejectionOf(doc, id);

@@ -12,7 +12,7 @@ export const ELECTION = setting('election', {
     {
       /** While it is set, no service is elected, withdrawn or handed over. */
       held: Type.Boolean(),
-      /** How long the old host goes on for what is still on its way to it. */
+      /** How long the old host still forwards what is on its way to it. */
       handoverDrainMs: Type.Integer({ minimum: 0, maximum: 600_000 }),
       handoversAtOnce: Type.Integer({ minimum: 1, maximum: 10_000 }),
       /** Whether hosts listen for each other on the data path where services hang on it. Absent: they do. */

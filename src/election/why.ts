@@ -128,7 +128,7 @@ function sentencesOf(why: Why): string[] {
   ];
 }
 
-/** The rejection of a host that was chosen for want of a better one, or because it still had the connections. */
+/** The rejection of a host that was chosen because there was no better one, or because it still had the connections. */
 function exceptionOf({ chosen, rejected, kept }: Why): string {
   const own = rejected.find(({ host }) => host === chosen);
   const although = own === undefined ? '' : `, although it ${REJECTION_SENTENCES[own.because]}`;

@@ -6,7 +6,7 @@ import type { FieldPath } from './sealed-fields.ts';
 
 declare const brand: unique symbol;
 
-/** An id that belongs to one kind: a `HostId` cannot be passed where a `SiteId` is wanted. */
+/** An id that belongs to one kind: a `HostId` cannot be passed where a `SiteId` is required. */
 export type Id<K extends string> = string & { readonly [brand]: K };
 
 /** What a kind may look like to code that serves every kind. */
@@ -92,7 +92,7 @@ export interface Refusal {
   /** The offending field, as a JSON pointer. */
   readonly field?: string;
   readonly facts?: Readonly<Record<string, unknown>>;
-  /** Of `unavailable`: when to ask again. */
+  /** Of `unavailable`: when to send the request again. */
   readonly retryAfterMs?: number;
 }
 

@@ -5,7 +5,7 @@ import { anyCommits, BOX, BOXES_BY_TAG, boxId, boxRegistry, LID, TAGS, WEIGHTS, 
 import { Fleet } from './fleet.ts';
 import { listOf } from './reader.ts';
 
-/** The fleet as anybody would write it who need not be fast. */
+/** The fleet in its simplest form, which need not be fast. */
 class NaiveFleet {
   readonly boxes = new Map<string, Stored>();
   readonly lids = new Map<string, Stored>();

@@ -31,7 +31,7 @@ export function awaitConvergence(item: StoredItem, { hosts, ...how }: Convergenc
   };
 }
 
-/** An older agent reports what it knows of its view as converged and leaves its switch as a newer agent left it. */
+/** An older agent reports as converged what it can read of its view, and leaves its switch as a newer agent left it. */
 export function awaitCleanUp(item: StoredItem, peers: ConvergenceTarget): PlannedStep {
   return awaitConvergence(item, { ...peers, serviceVersion: DESIGNATIONS_VERSION });
 }

@@ -84,7 +84,7 @@ export abstract class TestWorld {
     return 5000;
   }
 
-  /** The server dies here and another starts on the same disk. Everything outside of it goes on. */
+  /** The server dies here and another starts on the same disk. Everything outside of it continues. */
   async restart(): Promise<void> {
     const { clock } = this;
     const registry = new Registry([operationsModel, ...this.#models]);

@@ -84,7 +84,7 @@ export interface Builder {
   readonly beginPower?: (fleet: FleetReader, command: SwitchPower) => Decision<{ readonly operation: OperationId }>;
   /** What is derived of an instance of its own when it is read. */
   readonly readStatus?: (fleet: FleetReader, id: string) => NodeStatus | undefined;
-  /** The verbs that it lacks, with why and what to do instead: sentences that go on after "cannot be moved:". */
+  /** The verbs that it lacks, with why and what to do instead: sentences that continue "cannot be moved:". */
   readonly unsupported: Readonly<Partial<Record<InstanceVerb, string>>>;
 }
 

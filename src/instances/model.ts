@@ -188,7 +188,7 @@ const MOVE = Type.Object(
   {
     operation: Type.String(),
     kind: Type.Enum(MOVE_KINDS),
-    /** Its host when the move began, or when the move went on from a host that could not connect its ports. */
+    /** Its host when the move began, or when the move continued from a host that could not connect its ports. */
     from: Type.String(),
     /** Its host when the move began, when that differs from `from`. It does not return there. */
     origin: Type.Optional(Type.String()),

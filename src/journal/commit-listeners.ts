@@ -51,7 +51,7 @@ export class CommitListeners {
     for (const listener of this.#ofCommits) this.notify(() => listener({ commit, applied }));
   }
 
-  /** What is derived from the fleet cannot go on without being rebuilt: what fails here fails the journal. */
+  /** What is derived from the fleet is wrong until it is rebuilt: what fails here fails the journal. */
   announceRebuilt(): void {
     for (const listener of this.#ofRebuilds) listener();
   }

@@ -113,7 +113,7 @@ function decideOne(stage: Stage, fleet: Fleet, { request }: PendingRequest, nowM
     checkDocuments(fleet, decision.changes);
     texts = decision.changes.map(toText);
   } catch (error) {
-    // A bug in one request's code fails that request; the rest of the group goes on.
+    // A bug in one request's code fails that request; the rest of the group is decided all the same.
     return { kind: 'failed', error };
   }
   const large = texts.find((change) => change.body !== null && isTooLarge(change.body));

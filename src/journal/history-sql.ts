@@ -16,7 +16,7 @@ export function historySql(query: HistoryQuery, parameter: (nth: number) => stri
   if (query.operation !== undefined) where.push(`c.operation = ${bindValue(query.operation)}`);
   if (query.before !== undefined) where.push(`c.revision < ${bindValue(query.before)}`);
   const condition = where.length === 0 ? '' : ` WHERE ${where.join(' AND ')}`;
-  // One more than wanted shows whether there is a next page.
+  // One more than requested shows whether there is a next page.
   const text = `SELECT c.revision, octet_length(c.changes) AS bytes FROM ${from}${condition}
     ORDER BY c.revision DESC LIMIT ${bindValue(query.limit + 1)}`;
   return { text, values };

@@ -340,7 +340,7 @@ describe('how requests are shared out', () => {
     expect(sizesOf(made)).toEqual([2, 15, 15, 15, 15]);
   });
 
-  /** Two ask twice; while the first of it is written, others ask. */
+  /** Two callers submit twice each; while the first of these is written, others submit. */
   async function submitMeanwhile(made: JournalRig, others: number): Promise<void> {
     const { journal, store } = made;
     const written = store.groups.length;
@@ -354,7 +354,7 @@ describe('how requests are shared out', () => {
     await aWhile();
   }
 
-  /** Long enough that whoever asks next has not asked at once. */
+  /** Long enough that the next caller counts as slow to submit again. */
   async function aWhile(): Promise<void> {
     for (let turns = 0; turns < 5; turns += 1) await new Promise(setImmediate);
   }

@@ -41,7 +41,7 @@ export interface Commit extends CommitNote {
   readonly changes: readonly Change[];
 }
 
-/** This server does not hold the deciding lease (any more). Nothing was written; ask the holder. */
+/** This server does not hold the deciding lease (any more). Nothing was written; send the request to the holder. */
 export class NotHolder extends Error {
   readonly code = 'not-holder';
   readonly retryable = true;

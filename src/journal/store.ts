@@ -187,7 +187,7 @@ export interface Store {
   readLeases(prefix: string): Promise<readonly Lease[]>;
   /**
    * Resolves when the lease may have no live holder any more (for its holder: when its own session has ended), or when `signal`
-   * is aborted. Only a hint that it is time to ask: it may be early or never.
+   * is aborted. Only a hint that it is time to request the lease: it may come early or never.
    */
   awaitVacancy(wait: VacancyWait): Promise<void>;
   close(): Promise<void>;

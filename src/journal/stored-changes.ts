@@ -14,13 +14,13 @@ export function encodeChanges(changes: readonly TextChange[]): string {
   return `{"of":${JSON.stringify(entries)}${BETWEEN}${bodies.join(',')}]}`;
 }
 
-/** Which changes of a commit are wanted. */
+/** Which changes of a commit are to be read. */
 export interface WantedChanges {
   readonly kind?: string;
   readonly id?: string;
 }
 
-/** Bodies that are not wanted are skipped by their length. */
+/** Bodies that are not to be read are skipped by their length. */
 export function decodeChanges(text: string, { kind: wantedKind, id: wantedId }: WantedChanges = {}): TextChange[] {
   const headEnd = text.indexOf(BETWEEN);
   let at = headEnd + BETWEEN.length;

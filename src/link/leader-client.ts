@@ -82,7 +82,7 @@ export class LeaderClient {
     }
   }
 
-  /** Anybody on the way can say where to go next; the secret goes only where the operator or the control plane sends it. */
+  /** Any machine on the way can send a redirect; the secret goes only where the operator or the control plane sends it. */
   #canFollow(from: string, holder: string, statement: Redirect['statement']): boolean {
     const isConfigured = this.#servers.some((server) => originOf(server) === originOf(holder));
     const isNamed = isConfigured || this.#isTrustedHolder(holder, statement);

@@ -18,7 +18,7 @@ interface Served {
 const answer = (outcome: PollOutcome, waitMs = 0): Served => ({ reply: { kind: 'answer', answer: outcome }, waitMs });
 const REFUSED: Served = { reply: { kind: 'refused', code: 'token-revoked', message: 'no' } };
 
-/** Polls a server that answers so, the last answer again and again, for some time; tells when it was asked. */
+/** Polls a server that answers so, the last answer again and again, for some time; returns when it was polled. */
 async function poll(
   passMs: number,
   served: readonly Served[],

@@ -43,7 +43,7 @@ export class LongPoll<A> {
     }
   }
 
-  /** Asks once. False when that did not bring the caller on. */
+  /** Polls once. False when the next poll has to wait for the backoff. */
   async #poll(signal: AbortSignal): Promise<boolean> {
     const { leader, secret: secretOf, request, take } = this.#options;
     const secret = secretOf();

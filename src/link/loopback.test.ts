@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isLoopback } from './loopback.ts';
 
-/** As a client gets it from an address that somebody wrote. */
+/** As a client gets it from an address that an operator wrote. */
 const hostOf = (url: string): string => new URL(url).hostname;
 
 describe('loopback is decided by address', () => {

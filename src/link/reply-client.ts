@@ -137,7 +137,7 @@ function parseOrigin(server: string): Origin {
 }
 
 const MISDIRECTED = 421;
-/** The server is there and cannot answer now, or wants to be left alone for a moment. */
+/** The server is there and cannot answer now, or requires the client to wait for a moment. */
 const TRANSIENT_STATUSES: readonly number[] = [408, 425, 429];
 
 interface ProblemReply {

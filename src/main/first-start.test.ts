@@ -66,7 +66,7 @@ function fleetOfServers() {
   return { clock, stop, logged: () => logged.join(''), pair };
 }
 
-/** Long enough for some rounds of whoever waits: nobody sleeps for real here. */
+/** Long enough for some rounds of every waiting loop: no sleep takes real time here. */
 async function someRounds(): Promise<void> {
   for (let count = 0; count < 300; count += 1) await turn();
 }
@@ -119,7 +119,7 @@ describe('a fleet that the server which decides has not begun', () => {
     expect(contentsOf(other.journal)).toEqual({ sites: 1, zones: ['default'], tokens: 1 });
     expect(existsSync(holder.tokenFile)).toBe(true);
     expect(existsSync(other.tokenFile)).toBe(false);
-    // Nobody looks any more.
+    // No server looks any more.
     expect(clock.slept).toHaveLength(slept);
   });
 

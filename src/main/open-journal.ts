@@ -79,7 +79,7 @@ async function examineWitness(
 
 /**
  * The store is not the one that this folder was used with. One that a backup was restored into names the earlier journal; any other is
- * another fleet's database, and going on would silently drop what this folder's fleet has acknowledged.
+ * another fleet's database, and to continue would silently drop what this folder's fleet has acknowledged.
  */
 function assessOtherJournal(
   journal: Journal,

@@ -5,7 +5,7 @@ import { SecretMask } from '../access/index.ts';
 import { escapeControls } from '../cli/index.ts';
 
 export function programLog(level: string, mask = new SecretMask()): Logger {
-  // Written synchronously: the last lines of a program are what people want to read.
+  // Written synchronously: the last lines of a program say why it ended.
   const destination = pino.destination({ dest: 2, sync: true });
   return createLog(level, mask, (line) => void destination.write(line));
 }

@@ -2,7 +2,7 @@
 // reloads its files on SIGHUP declares it, and stops on SIGHUP only when its terminal hangs up.
 
 export interface RunningProgram {
-  /** Resolves when it ends by itself; rejects when it cannot go on. */
+  /** Resolves when it ends by itself; rejects when it cannot continue. */
   readonly ended: Promise<unknown>;
   stop(): Promise<void>;
 }

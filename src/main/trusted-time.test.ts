@@ -85,7 +85,7 @@ test('a clock that is ahead of that of the server which decided before is doubte
   };
   const readClocks = () => ({ wallMs: START_MS, monotonicMs: 0 });
   const trusted = createTrustedTime({ journal, integrity, readClocks, server: 'm1:7070' });
-  // Less is no reason to ask a person.
+  // Less is no reason to require an operator.
   expect(trusted()).toBe(START_MS);
   Object.assign(followed, { epoch: 8, aheadMs: 5 * 3_600_000 });
   expect(trusted()).toBeUndefined();

@@ -31,7 +31,7 @@ type Integrity = Pick<ServiceOf<typeof INTEGRITY_CONTROLLER>, 'report'>;
 
 export interface WatchedJournal {
   readonly journal: Journal;
-  /** Everything that was found is on record: the witness goes on. */
+  /** Everything that was found is on record: the witness records again. */
   readonly release: () => void;
   /** Says what was found so far, and from now on what is. Answers how to begin the check that takes a while. */
   readonly reportTo: (integrity: Integrity) => Promise<() => void>;

@@ -40,7 +40,7 @@ test('an-item-that-waits-is-queued-until-there-is-capacity, though it was not ca
     true,
     false,
   ]);
-  // The one whose turn it is does not want it any more.
+  // Also while the item whose turn it is has not acquired.
   room.release('views-0', 1);
   expect(room.queued.has('views-2')).toBe(false);
 });

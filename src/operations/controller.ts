@@ -1,5 +1,5 @@
 // The engine of long work, at the lease holder: plan, carry out, record. It takes no input, keeps nothing that it
-// needs after a crash, and never waits inside: what cannot go on is parked with a reason. Commits only wake it
+// needs after a crash, and never waits inside: what cannot continue is parked with a reason. Commits only wake it
 // sooner; a periodic scan finds everything they missed.
 import { idOf, mark, type FleetReader } from '../fleet/index.ts';
 import { isJournalAway, LeaseHolderLoop, type Clock, type Decision, type Journal, type Log } from '../journal/index.ts';
@@ -46,7 +46,7 @@ export class OperationsController {
   readonly #woken: WokenItems;
   readonly #concurrency = new DriverConcurrency();
   readonly #running: RunningActions;
-  /** Items whose driver knows of a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
+  /** Items whose driver has seen a newer epoch: this server learns of it soon, and a call at once would only repeat the answer. */
   readonly #stale = new Set<string>();
   /** Items whose waits were ended early. */
   #early: ReadonlySet<string> = new Set();
@@ -78,7 +78,8 @@ export class OperationsController {
   }
 
   /**
-   * Plans these items as if what they wait for were due: somebody has seen that it may have come. Lost in a crash, and with the lease: their time comes by itself.
+   * Plans these items as if what they wait for were due: a caller has seen that it may have come. Lost in a
+   * crash, and with the lease: their time comes by itself.
    */
   lookEarly(items: Iterable<StoredItem>): void {
     const early = new Set(this.#early);

@@ -11,7 +11,7 @@ const READ_LATE_MS = 2 * SECOND_MS;
 
 interface Running extends TestServer {
   readonly isDeciding: () => boolean;
-  /** Asks for the lease from now on. */
+  /** Requests the lease from now on. */
   campaign(): void;
   stop(): void;
 }

@@ -98,7 +98,7 @@ export class LeaseController {
     else if (this.#held !== undefined) this.#lose('was refused');
   }
 
-  /** Asks for the lease, or for more time. Undefined when the store does not answer while the lease is still good. */
+  /** Requests the lease, or renews it. Undefined when the store does not answer while the lease is still good. */
   async #requestLease(): Promise<LeaseAnswer | undefined> {
     const { journal, clock, holder, url } = this.#options;
     const request = { name: DECIDING_LEASE, holder, url: url(), ttlMs: this.#ttlMs };

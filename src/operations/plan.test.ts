@@ -75,7 +75,7 @@ function step(fleet: Fleet, nowMs: number): readonly (PlannedStep | Finish)[] {
   return steps;
 }
 
-/** A plan as prose: what a reader of a failing test wants to see. */
+/** A plan as prose: what a reader of a failing test needs to see. */
 const describeSteps = (steps: readonly (PlannedStep | Finish)[]): string[] =>
   steps.map((next) =>
     next.kind === 'record'

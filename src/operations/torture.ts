@@ -15,7 +15,7 @@ const TIMEOUT_MS = 60_000;
 
 interface Run {
   readonly fault: PortCallFault;
-  /** Ask to cancel once this many commits are made. */
+  /** Request the cancel once this many commits are made. */
   readonly cancelAfter?: number;
 }
 
@@ -80,7 +80,7 @@ export function torture(subject: TortureSubject): void {
       const { world } = await run(subject, { fault: { kind: 'none' } });
       for (let cancelAfter = 1; cancelAfter <= world.commits; cancelAfter += 1) {
         const ended = await run(subject, { fault: { kind: 'none' }, cancelAfter });
-        // Only a cancel that comes when the last item is done already finds nothing to cancel. A kind that has none goes on.
+        // Only a cancel that comes when the last item is done already finds nothing to cancel. A kind that has none continues.
         if (subject.kind.cancel.kind === 'none') expect(ended.state).toBe('succeeded');
         else if (cancelAfter <= world.commits / 2)
           expect(ended.state, `cancelled after ${cancelAfter} commits`).toBe('cancelled');

@@ -42,7 +42,7 @@ const RESYNC_MS = 30_000;
 export interface AgentStatus {
   readonly host: string | undefined;
   readonly server: string;
-  /** No server answers: the host goes on with what it has. */
+  /** No server answers: the host continues with the last view that it has. */
   readonly isServerUnreachable: boolean;
   readonly refusal: MembershipRefusal | undefined;
   /** Of the last view that was taken. */

@@ -1,4 +1,4 @@
-// Asks the machine now and then whether what the agent drives still obeys: its switch, its instance runtime. Beside everything else,
+// Probes at intervals whether what the agent drives still obeys: its switch, its instance runtime. It runs beside everything else,
 // so that a switch that hangs holds up neither heartbeats nor views. What does not answer in time counts as failing.
 import { CONDITION_MESSAGE_MAX, type ReportedCondition } from '../../hosts/index.ts';
 import { abortWith } from '../../link/index.ts';

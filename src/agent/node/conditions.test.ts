@@ -1,4 +1,4 @@
-// A switch that stops obeying while its agent lives, from the agent's probe to the host's document: what is told, what is recorded,
+// A switch that stops obeying while its agent lives, from the agent's probe to the host's document: what is reported, what is recorded,
 // and that both ends work with one of an older version.
 import { describe, expect, test } from 'vitest';
 import { ALARM } from '../../alarms/index.ts';

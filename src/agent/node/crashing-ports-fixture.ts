@@ -1,5 +1,5 @@
 // Ports whose n-th call is the last thing that the agent does: before it has an effect, or after it had one and before
-// the agent knows of it. From then on nothing settles, as in a program that is dead.
+// the agent has the result. From then on nothing settles, as in a program that is dead.
 import type { Clock } from '../../journal/index.ts';
 import type { AgentPorts, Disk, FileName, AgentLink, LocalDriver } from './ports.ts';
 

@@ -1,4 +1,4 @@
-// How soon an agent tells of what changed, and how often.
+// How soon an agent reports what changed, and how often.
 import { expect, test } from 'vitest';
 import { peersOn, startSwitchWorld, type SwitchHost, type SwitchWorld } from './switch/switch-world-fixture.ts';
 

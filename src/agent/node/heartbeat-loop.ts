@@ -1,4 +1,4 @@
-// Says every few seconds that the host is alive, and what it found of itself when the server wants to know. It goes on
+// Says every few seconds that the host is alive, and reports what it found of itself unless the server has that report. It continues
 // whatever else fails on this machine.
 import { CONDITIONS_MAX, type ReportedCondition, type SwitchIdentity } from '../../hosts/index.ts';
 import { WakeSignal, type LeaderClient, Backoff } from '../../link/index.ts';

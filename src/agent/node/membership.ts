@@ -21,7 +21,7 @@ import type { AgentPorts } from './ports.ts';
 export interface MembershipOptions {
   /** The host it believes to be; undefined to take what the join token says. */
   readonly name?: string | undefined;
-  /** Asked for whenever one is needed: a file may have been replaced. */
+  /** Read whenever one is needed: a file may have been replaced. */
   readonly joinToken: () => Promise<string | undefined>;
 }
 

@@ -37,7 +37,7 @@ export interface NodeDriverOptions<R extends InstanceRuntime = InstanceRuntime> 
   readonly facts?: Readonly<Record<string, unknown>>;
   /** What it does for other modules than the agent. */
   readonly modules?: readonly NodeModule[] | undefined;
-  /** What keeps this machine from being a host, before it joins; nothing by default. Asked each time: a machine can be mended. */
+  /** What keeps this machine from being a host, before it joins; nothing by default. Called each time: a machine can be repaired. */
   readonly preflight?: (() => readonly string[] | Promise<readonly string[]>) | undefined;
   /** Called before another view is applied; why it cannot be applied now. */
   readonly beforeApply?: ((signal: AbortSignal) => Promise<readonly string[]>) | undefined;
@@ -57,7 +57,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
   readonly #taskHandlers: ReadonlyMap<string, TaskHandler>;
   readonly #switchReconciler: SwitchReconciler | undefined;
   #appliedParts: string | undefined;
-  /** Instances that the last view knows of; undefined while no view has said anything of instances. */
+  /** Instances that are in the last view; undefined while no view has said anything of instances. */
   #knownInstances: ReadonlySet<string> | undefined;
   /** The interfaces of the last view's ports. */
   #interfaces: readonly string[] = [];
@@ -122,7 +122,7 @@ export class NodeDriver<R extends InstanceRuntime = InstanceRuntime> implements 
     }
   }
 
-  /** Next hops are requested by the flows of this view, whether all that it wants can be had yet or not. */
+  /** Next hops are requested by the flows of this view, whether all that it requires can be had yet or not. */
   #updateResponder({ host, parts }: View): void {
     const shown = readDataplaneView(host, parts);
     if (shown !== undefined) this.#options.responder?.applyView(shown);

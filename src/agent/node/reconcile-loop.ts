@@ -104,7 +104,7 @@ export class ReconcileLoop {
     );
   }
 
-  /** Whether everything that the view requests is there. What only some services lack is tried again while the others go on. */
+  /** Whether everything that the view requests is there. What only some services lack is tried again while the others are served. */
   async #reconcile(view: View, signal: AbortSignal): Promise<boolean> {
     // Half of the new view may be there from here on: the machine has converged on neither.
     if (view.digest !== this.#applied) this.#applied = undefined;

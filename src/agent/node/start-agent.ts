@@ -26,7 +26,7 @@ export interface StartAgentOptions extends AgentOptions {
 
 export interface RunningAgent {
   status(): AgentStatus;
-  /** Resolves when it has stopped; rejects when it could not go on. */
+  /** Resolves when it has stopped; rejects when it could not continue. */
   readonly ended: Promise<void>;
   /** Stops cleanly: what runs on the host stays as it is. */
   stop(): Promise<void>;

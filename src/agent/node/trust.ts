@@ -96,7 +96,7 @@ export interface ReceivedView extends Provenance {
 }
 
 /**
- * `unverifiable`: the agent has no key of its control plane, and the link is not authenticated. It goes on with what its server says,
+ * `unverifiable`: the agent has no key of its control plane, and the link is not authenticated. It obeys what its server says,
  * as older agents do, but no such view may take its host out of the fleet.
  */
 export type ViewAuthenticity = 'authentic' | 'unverifiable' | 'not-authentic';

@@ -62,7 +62,7 @@ describe('the gateway', () => {
     expect(gateway.hasConverged('c1', revision())).toBe(true);
     await plane.edit('c1', { physicalNetworks: ['p1'] });
     expect((await requestHavingView(gateway, c1)).digest).not.toBe(applied);
-    // It is busy with another view now, whatever it said before, and what is wanted is what it had once.
+    // It is busy with another view now, whatever it said before, and the view that it is to have is the one that it had once.
     await plane.edit('c1', { physicalNetworks: [] });
     await clock.settle();
     expect((await requestHavingView(gateway, c1)).digest).toBe(applied);
@@ -328,7 +328,7 @@ describe('waiters', () => {
     waiters.expire(200);
     await Promise.resolve();
     expect(woken).toEqual(['c2 expired', 'c4 expired']);
-    // Whoever asks again in another place has still one wait only.
+    // A host that polls again from another place still has one wait only.
     void waiters.wait('c1', 250).then((how) => woken.push(`c1 again ${how}`));
     expect(waiters.size).toBe(2);
     waiters.expire(300);

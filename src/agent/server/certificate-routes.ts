@@ -1,5 +1,5 @@
-// GET /api/v1/hosts/:id/agent-certificate: what the lease holder knows of the certificate of a host's agent. It is kept in memory only: a
-// new lease holder knows of an agent from its next request on.
+// GET /api/v1/hosts/:id/agent-certificate: the certificate of a host's agent as the lease holder saw it. It is kept in memory only: a
+// new lease holder has it from the agent's next request.
 import { Type } from 'typebox';
 import { answer, BY_ID, read, refusalAnswer, canSeeSite, type Route } from '../../access/index.ts';
 import type { CertificateStatus } from '../../link/index.ts';

@@ -1,5 +1,5 @@
 // Where the two ends of a handover meet at the lease holder: the old one leaves its connections here, the new one fetches them. In
-// memory only, and only for as long as the fleet says that this is going on: the next holder has none, and is brought them anew.
+// memory only, and only for as long as the fleet has that handover: the next holder has none, and the old host brings them anew.
 import { readPhase } from '../../dataplane/index.ts';
 import { SERVICE, type Handover } from '../../election/index.ts';
 import { idOf, mark, type AppliedChange, type FleetReader, type Refusal } from '../../fleet/index.ts';
@@ -25,7 +25,7 @@ export interface ConntrackRelayOptions {
 
 /** Copying takes seconds: a deposit that is older is not fetched any more. */
 const RETENTION_MS = 60_000;
-/** About 60 MB of text. Beyond it handovers go on, and connections that find no space may be cut. */
+/** About 60 MB of text. Beyond it handovers continue, and connections that find no space may be cut. */
 const CONNECTIONS_MAX = 500_000;
 
 interface StoredDeposit extends Omit<ConntrackCopy, 'phase'> {
@@ -128,7 +128,7 @@ export class ConntrackRelay {
       if (nowMs - atMs > RETENTION_MS) this.#deposits.delete(service);
   }
 
-  /** The fleet may have been replaced: all waits are checked again, and deposits that are no longer wanted are dropped. */
+  /** The fleet may have been replaced: all waits are checked again, and deposits that are no longer needed are dropped. */
   recheck(): void {
     const { fleet } = this.#options.journal;
     for (const held of this.#deposits.values()) {

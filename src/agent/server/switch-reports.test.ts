@@ -60,7 +60,7 @@ describe('what an agent reports its switch', () => {
     expect(alarm?.doc).toMatchObject({ site: 'north', reason: { code: 'switch-identity-shared', host: 'c2' } });
     expect(JSON.stringify(alarm?.doc)).not.toContain('c1');
     expect(alarms(fleet)[0]).toContain('has the identity of the switch of a host of another site.');
-    // Whoever sees both is told by the host itself.
+    // A caller that sees both sites reads it in the host itself.
     expect(findHost(fleet, 'c2')?.doc.quarantined).toMatchObject({ because: 'identity', as: 'c1' });
   });
 

@@ -42,7 +42,7 @@ interface World {
   readonly plane: TestControlPlane;
   readonly opening: TestHost;
   readonly sending: TestHost;
-  /** What c2 was told to send with. */
+  /** The arguments with which c2 was ordered to send. */
   readonly sent: unknown[];
   /** Every change that was committed, as text. */
   readonly journal: string[];

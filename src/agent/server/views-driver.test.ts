@@ -53,7 +53,7 @@ interface WaitRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Asks, and lets time pass until the answer is there. */
+/** Calls the driver, and lets time pass until the answer is there. */
 async function waitForViews(
   { clock, plane }: World,
   { hosts, revision, leaseEpoch, signal = new AbortController().signal, ...more }: WaitRequest,

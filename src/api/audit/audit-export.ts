@@ -186,7 +186,7 @@ async function* mergeByTime(sources: readonly AsyncGenerator<AuditLine>[]): Asyn
   }
 }
 
-/** Within a millisecond a refusal follows the commits that its server knew. Equal ones keep the order of their sources, commits first. */
+/** Within a millisecond a refusal follows the commits that its server had. Equal ones keep the order of their sources, commits first. */
 function isBefore(line: AuditLine, other: AuditLine): boolean {
   return line.atMs < other.atMs || (line.atMs === other.atMs && line.revision < other.revision);
 }

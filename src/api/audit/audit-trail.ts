@@ -94,7 +94,7 @@ function isNameProbe(code: string): boolean {
   return code === NAME_UNAVAILABLE || code === ADDRESS_UNAVAILABLE;
 }
 
-/** The text that a JSON pointer leads to: the name that was wanted, for the record and never for the answer. */
+/** The text that a JSON pointer leads to: the name that was requested, for the record and never for the answer. */
 function readRequestedName(body: unknown, field: string | undefined): string | undefined {
   let found: unknown = body;
   for (const part of (field ?? '').split('/').slice(1)) {

@@ -12,7 +12,7 @@ const SEVERAL = 'several';
 
 export interface RefusedRequest {
   readonly atMs: number;
-  /** Of the fleet that this server knew: the commits up to it came before. */
+  /** Of the fleet that this server had: the commits up to it came before. */
   readonly revision: number;
   /** Whose token was shown, whether or not it is still good; undefined for a stranger. */
   readonly caller: Caller | undefined;

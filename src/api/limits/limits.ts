@@ -56,7 +56,7 @@ export const DEFAULT_LIMITS: ServerLimits = {
   readsReservedForAdmins: 1,
   // A page each: a script that reads ahead is served in turn, one that runs wild is refused.
   readsWaitingPerToken: 32,
-  // A system that does not answer keeps each for some seconds; those of other callers go on meanwhile.
+  // A system that does not answer keeps each for some seconds; those of other callers continue meanwhile.
   looksAtOnce: 8,
   looksPerToken: 2,
   looksReservedForAdmins: 1,

@@ -1,4 +1,4 @@
-// The media types of RESTCONF: JSON in and out. A client that wants XML is refused before anything is done.
+// The media types of RESTCONF: JSON in and out. A client that requests XML is refused before anything is done.
 import type { Route } from '../../access/index.ts';
 import { HttpProblem, unsupportedMediaType } from '../problem.ts';
 import { YANG_JSON } from './errors.ts';

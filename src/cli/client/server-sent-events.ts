@@ -24,7 +24,7 @@ export async function* eventsIn(stream: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** Undefined for a comment: a sign of life. An id without data counts: it moves the place to go on from. */
+/** Undefined for a comment: a sign of life. An id without data counts: it moves the position to resume from. */
 function eventOf(block: string): ServerSentEvent | undefined {
   let event = 'message';
   let id: string | undefined;

@@ -38,7 +38,7 @@ function demandForm(text: string, source: string): string {
 
 const OTHERWISE = 'a token with --token, --token-file or MUSTER_TOKEN';
 
-/** What to do when a server wants a token and none was found. */
+/** What to do when a server requires a token and none was found. */
 export function tokenAdvice({ data, mayReadDataFolder }: Pick<TokenSources, 'data' | 'mayReadDataFolder'>): string {
   const path = join(data, ADMIN_TOKEN_FILE);
   if (!mayReadDataFolder)

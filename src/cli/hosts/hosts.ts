@@ -134,7 +134,7 @@ function showHost(cli: Cli): Command {
   });
 }
 
-/** Until when the certificate of its agent is good. A server of the version before does not know. Programs ask for it themselves. */
+/** Until when the certificate of its agent is good. A server of the version before does not report it. Programs request it themselves. */
 async function certificateFacts(session: Session, { id }: Host): Promise<LabelledFacts> {
   if (session.output !== 'table') return [];
   try {
@@ -146,7 +146,7 @@ async function certificateFacts(session: Session, { id }: Host): Promise<Labelle
   }
 }
 
-/** Operations that have something left to do for it, and why they wait. Programs ask for them themselves. */
+/** Operations that have something left to do for it, and why they wait. Programs request them themselves. */
 async function openItemFacts({ client, output }: Session, { id }: Host): Promise<LabelledFacts> {
   if (output !== 'table') return [];
   const items = await client.list<Item>('/api/v1/operation-items', { target: `host/${id}` });

@@ -1,4 +1,4 @@
-// muster scale-out: bring hosts into service, new ones and removed ones, and spread services over them when asked.
+// muster scale-out: bring hosts into service, new ones and removed ones, and spread services over them with --rebalance.
 import { Command } from 'commander';
 import { withAction, addExamples, type Cli } from '../command.ts';
 import { joinHosts, withHostOptions, type JoinOptions } from './join.ts';

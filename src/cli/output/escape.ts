@@ -1,6 +1,6 @@
 // Text of others may hold characters that a terminal obeys instead of showing: escape sequences, C1 controls, marks that turn a
 // line round. All text passes here on its way out, so that no command has to remember it; only what this program itself
-// asks for (colours, moving the cursor) becomes an escape sequence.
+// requests (colours, moving the cursor) becomes an escape sequence.
 import { randomBytes } from 'node:crypto';
 import type { Terminal } from './terminal.ts';
 

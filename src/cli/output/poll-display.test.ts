@@ -1,4 +1,4 @@
-// What a wait does while no server answers: it asks again for some seconds, and says at last that the work goes on.
+// What a wait does while no server answers: it polls again for some seconds, and says at last that the work continues.
 import { expect, test } from 'vitest';
 import { ApiRefusal } from '../client/problem.ts';
 import { EXIT, CommandFailure } from '../exit-code.ts';

@@ -10,7 +10,7 @@ import type { Session } from '../session.ts';
 const POLL_MIN_MS = 150;
 const POLL_MAX_MS = 2000;
 
-/** What was accepted goes on: a restart or a takeover takes some seconds. */
+/** What was accepted continues: a restart or a takeover takes some seconds. */
 const UNREACHABLE_MAX_MS = 30_000;
 
 export interface PollDisplay<T> {
@@ -20,7 +20,7 @@ export interface PollDisplay<T> {
   readonly render: (seen: T) => readonly string[];
   /** What changed since the last output. */
   readonly changedLines: (seen: T) => readonly string[];
-  /** That it goes on without this program, and how to follow it again. */
+  /** That it continues without this program, and how to follow it again. */
   readonly continues: string;
 }
 

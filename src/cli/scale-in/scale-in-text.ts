@@ -31,7 +31,7 @@ function namesOf({ names, count }: Strays): string {
 
 export type Blocked = BlockedTenants['blocked'][number];
 
-/** Why a service stays although another host could take it: somebody paused elections, or its switch cannot be stopped. */
+/** Why a service stays although another host could take it: an operator holds elections, or its switch cannot be stopped. */
 const HELD: ReadonlySet<string> = new Set(['elections-held', 'held-out-of-control']);
 
 /** What is inside of it leaves first: where it goes is decided then. */

@@ -115,7 +115,7 @@ describe('heartbeats on the switch', () => {
     compile(view({ services: [nat(WATCHED)], bfd: { intervalMs: 100, peers } })).contents;
 
   function follow(state: SwitchState, wanted: SwitchContents): string[] {
-    // A switch that tells its ports does not have those for heartbeats yet.
+    // A switch that lists its ports does not have those for BFD yet.
     const ports = [
       '"muster-tun"',
       '"muster-ext"',

@@ -97,7 +97,7 @@ function compileTranslation(nat: NatContext, context: CompileContext): FlowFragm
   };
 }
 
-/** What starts here is translated elsewhere. The old host goes on by itself until the others are repointed. */
+/** What starts here is translated elsewhere. The old host translates by itself until the others are repointed. */
 export function isRedirecting({ role, handover }: ServiceView): boolean {
   return (
     role === 'other' ||

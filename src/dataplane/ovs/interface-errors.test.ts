@@ -1,4 +1,4 @@
-// Which peers have no BFD because the switch could not open the port for it, as the database tells it.
+// Which peers have no BFD because the switch could not open the port for it, as the database reports it.
 import { expect, test } from 'vitest';
 import { bfdInterfaceName, BRIDGE_TABLES } from './bridge.ts';
 import { findBfdPortErrors, type InterfaceError } from './interface-errors.ts';

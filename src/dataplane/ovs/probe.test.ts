@@ -1,4 +1,4 @@
-// What the probe of a switch says of interfaces that it could not open, as the database tells it.
+// What the probe of a switch says of interfaces that it could not open, as the database reports it.
 import { expect, test } from 'vitest';
 import type { SwitchCondition } from '../switch/switch.ts';
 import { BRIDGE_TABLES } from './bridge.ts';

@@ -5,7 +5,7 @@ import { view } from '../compile/dataplane-view-fixture.ts';
 import type { Flow, SwitchChange } from '../switch/switch.ts';
 import { findIdleFlow, waitForRevalidation } from './revalidation-driver.ts';
 
-/** A switch that goes through its cache for a while whenever it is made to, and tells who waits when it is at the end. */
+/** A switch that revalidates its cache for a while whenever that is triggered, and wakes all waiters at the end. */
 class Sweeping {
   readonly clock = new ManualClock();
   readonly started: number[] = [];
@@ -60,7 +60,7 @@ test('a-switch-that-is-done-at-once-is-made-to-begin-once-for-each-wait: it was 
   const clock = new ManualClock();
   const waiting: (() => void)[] = [];
   let triggers = 0;
-  // The question is on its way for a moment; whoever is nudged before it comes has nobody to tell.
+  // The waiter is registered a moment later; a revalidation that is triggered before that has no waiter to wake.
   const waitForRevalidators = async (): Promise<void> => {
     for (let hops = 0; hops < 5; hops += 1) await Promise.resolve();
     await new Promise<void>((resolve) => waiting.push(resolve));

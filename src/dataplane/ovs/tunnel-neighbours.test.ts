@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PacketOut } from './openflow/mods.ts';
 import { probeNeighbours, resolveNeighbours, type NeighbourResolution } from './tunnel-neighbours-driver.ts';
 
-/** A switch that knows some neighbours, and learns of others as it is asked to send to them. */
+/** A switch that knows some neighbours, and learns of others when packets are to be sent to them. */
 class Underlay implements NeighbourResolution {
   readonly known: Set<string>;
   readonly queried: string[] = [];

@@ -34,7 +34,7 @@ export interface NeighbourBinding {
 }
 
 /**
- * The sender's address and MAC address in a reply or an announcement. Requests of others are ignored: anybody may put any sender in them.
+ * The sender's address and MAC address in a reply or an announcement. Requests of others are ignored: any machine may put any sender in them.
  */
 export function readBinding(frame: Uint8Array): NeighbourBinding | undefined {
   const arp = decodeArpFrame(frame);

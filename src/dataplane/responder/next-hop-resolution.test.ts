@@ -99,7 +99,7 @@ describe('resolving', () => {
   const ONE: NextHop = { network: 'ext', ip: '198.51.100.1' };
   const TWO: NextHop = { network: 'ext', ip: '2001:db8:f::1' };
 
-  /** Everything that is asked from a time until another, as times. */
+  /** The times of all queries from one time until another. */
   function queriesBetween(
     start: NextHopTable,
     fromMs: number,

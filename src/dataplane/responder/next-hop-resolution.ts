@@ -28,7 +28,7 @@ const RETRY_DELAYS_MS: readonly [number, ...number[]] = [200, 200, 500, 1000, 20
 /** This many unanswered queries make a known address stale. */
 const STALE_AFTER = 3;
 
-/** The wanted next hops with their known state; others are dropped. */
+/** The required next hops with their known state; others are dropped. */
 export function updateNextHops(before: NextHopTable, wanted: readonly NextHop[]): NextHopTable {
   const states = new Map(before.map((state) => [keyOf(state), state]));
   const hops = new Map(wanted.map((hop) => [keyOf(hop), hop]));

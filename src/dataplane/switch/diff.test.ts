@@ -216,7 +216,7 @@ function withContents({ tunnels, groups, flows, externalIds }: SwitchContents): 
   return state;
 }
 
-/** What is wanted is ours alone. */
+/** Desired contents are ours alone. */
 function oursOf(all: SwitchContents): SwitchContents {
   const groups = all.groups.filter(({ id }) => id >= 0x40000000);
   const ids = new Set(groups.map(({ id }) => id));

@@ -157,7 +157,7 @@ export interface Switch {
 }
 
 /**
- * The external id that marks a tombstoned host for anybody who reads the switch. The journal is the source of truth; this is its
+ * The external id that marks a tombstoned host for every reader of the switch. The journal is the source of truth; this is its
  * projection.
  */
 export const TOMBSTONED_KEY = 'tombstoned';

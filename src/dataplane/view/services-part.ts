@@ -102,7 +102,7 @@ function viaOf(fleet: FleetReader, outside: ExternalAddress | undefined): { read
   return via === undefined ? {} : { via };
 }
 
-/** The old host goes on doing what it did until its view says that it retires. */
+/** The old host continues to do what it did until its view says that it retires. */
 export function roleOf(service: Pick<Service, 'designated' | 'standby' | 'handover'>, host: string): ServiceRole {
   const { designated, standby, handover } = service;
   if (designated?.host === host) return 'designated';

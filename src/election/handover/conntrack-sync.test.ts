@@ -199,7 +199,7 @@ describe('while they are copied again', () => {
     );
     world.views.behind.clear();
     await world.settle();
-    // The old host has the connections: it goes on, and hands them over anew.
+    // The old host has the connections: it continues to serve, and copies them anew to the next host.
     expect(stateOf(world)).toBe('clear done; resync done elected-anew');
     expect(world.shown()).toBe('nat:r1 y, subnet-route:s1 b');
     expect(world.wrong()).toEqual([]);

@@ -9,7 +9,7 @@ import type { ActiveHandover } from './target.ts';
 /** The answer of the driver `views` when a host has converged and cannot provide the service yet. */
 export const SERVICE_NOT_READY = 'service-not-ready';
 
-/** A service that does not move is worse than cut connections: after this time the handover goes on without them. */
+/** A service that does not move is worse than cut connections: after this time the handover advances without them. */
 export const CONNTRACK_SYNC_TIMEOUT_MS = 10_000;
 
 /** Both ends take part, so both must be there and know how. */

@@ -69,7 +69,7 @@ describe('the target after the switch', () => {
       await world.silent('x');
       await world.reconcile();
       expect(service(world.fleet, NAT)).toMatchObject({ designated: { host: 'a', degraded: true } });
-      // And goes on from there, with its connections.
+      // And the service is handed over from there, with its connections.
       world.views.log.length = 0;
       await world.settle();
       expect(world.views.log).toContain('sync a y');
@@ -248,7 +248,7 @@ test('a-service-is-never-handed-over-twice-at-a-time', async () => {
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
   await world.until(NAT, 'draining');
   expect(await again()).toMatchObject({ code: 'handover-under-way' });
-  // Released, but not cleared yet: the old host must not be asked to build what it is taking down.
+  // Released, but not cleared yet: the old host must not be ordered to build what it is taking down.
   await world.pass();
   world.views.behind.add('a');
   for (let pass = 0; pass < 5; pass += 1) await world.pass();

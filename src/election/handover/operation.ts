@@ -173,7 +173,7 @@ function planBeforeSwitch(fleet: FleetReader, item: StoredItem, active: ActiveHa
   }
 }
 
-/** Why nothing is switched now. A host that cannot be ordered to stop would go on serving beside the target. */
+/** Why nothing is switched now. A host that cannot be ordered to stop would continue to serve beside the target. */
 function holdReason(
   fleet: FleetReader,
   { handover: { from } }: ActiveHandover,

@@ -163,7 +163,7 @@ test('the-alarm-names-the-host-that-is-tried-now', async () => {
   world.views.unready.set(`y ${SICK}`, 'next hop 203.0.113.1 does not answer y either');
   await passes(world, 40);
   expect([...world.fleet.all(ALARM)].map(({ doc }) => doc.reason)).toMatchObject([{ host: 'x', because: SILENT }]);
-  // Also while the other target has just been asked and has not answered yet.
+  // Also while the other target has just been chosen and has not reported yet.
   for (let pass = 0; pass < 60; pass += 1) {
     await world.pass();
     expect(alarms(world)).toEqual([`service-not-ready:${SICK}`]);

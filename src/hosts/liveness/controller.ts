@@ -103,7 +103,7 @@ export class LivenessController {
   }
 
   /**
-   * Whether so many hosts of a site are silent that its uplink may be cut, or this server has not observed for long enough to tell: no host
+   * Whether so many hosts of a site are silent that its uplink may be cut, or this server has not observed for long enough to decide: no host
    * there may be considered lost for its silence.
    */
   maybePartitioned(site: string): boolean {

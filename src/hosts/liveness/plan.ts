@@ -88,7 +88,7 @@ function hasNoAgent({ state, leaving, readmitted, credential }: Host): boolean {
 }
 
 /**
- * The sites of which too many hosts are silent just now to tell which of them are lost. `heartbeats` is ordered by the last of each, the oldest
+ * The sites of which too many hosts are silent just now to decide which of them are lost. `heartbeats` is ordered by the last of each, the oldest
  * first. Costs O(silent), and O(site) for a site that may be cut off.
  */
 export function* findPossiblyPartitionedSites(

@@ -49,7 +49,7 @@ export function backoffAfterFailure(
   return { code, instance: id, fault: fault.code, message, untilMs };
 }
 
-/** The same with all that was found then: whoever reads it wants the last filter too, and it is not stored. */
+/** The same with all that was found then: its reader needs the last filter too, and that is not stored. */
 export function explainBackoff({ doc: { fault } }: StoredInstance, reason: Reason): Reason {
   const isOfFault = (reason.code === MOVE_FAILED || reason.code === REBUILD_FAILED) && fault !== undefined;
   return isOfFault ? { ...reason, message: fault.message } : reason;

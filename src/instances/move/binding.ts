@@ -130,7 +130,7 @@ function silenceReason({ fleet, item, instance }: MoveContext): Reason {
   }
 }
 
-/** Asks again, or returns undefined after too many tries. */
+/** Sends the order again, or returns undefined after too many tries. */
 export function retryOrder(
   look: MoveContext,
   answered: BackEndAnswer,

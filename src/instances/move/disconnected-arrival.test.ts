@@ -1,5 +1,5 @@
 // Moves to hosts where the ports cannot be connected. Before the migration another host is tried; after it the instance runs where it is without them,
-// and the move goes on from there.
+// and the move continues from there.
 import { describe, expect, test } from 'vitest';
 import type { PortOutcome } from '../../network/index.ts';
 import { retryOperation } from '../../operations/index.ts';
@@ -90,7 +90,7 @@ describe('after the source has migrated the instance', () => {
     await world.settle();
     expectConnected(world, 'h5');
     expect(world.operationDoc(operation)?.state).toBe('succeeded');
-    // The copy on the first of its hosts is destroyed too, though the move went on from the second.
+    // The copy on the first of its hosts is destroyed too, though the move continued from the second.
     expect(world.machines.log).toEqual(expect.arrayContaining(['destroy web on h2', 'destroy web on h4']));
   });
 

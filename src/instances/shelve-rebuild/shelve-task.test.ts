@@ -1,5 +1,5 @@
-// The task of a shelve in each state of its item: what the host is asked, and what an answer means that comes late, twice, or after the instance or
-// the host is gone.
+// The task of a shelve in each state of its item: what the host is ordered to do, and what an answer means that comes late, twice, or
+// after the instance or the host is gone.
 import { describe, expect, test } from 'vitest';
 import { idOf } from '../../fleet/index.ts';
 import { accept } from '../../journal/index.ts';

@@ -27,7 +27,7 @@ export function leaseContract(make: MakeWorld): void {
   timeContract(make);
 }
 
-/** As a program asks that is no server. */
+/** The request of a program that is no server. */
 const timedRequest = (holder: string, ttlMs = LONG_MS): LeaseRequest => ({
   ...{ name: 'manager/m1', holder, url: '', ttlMs },
   endsWith: 'time',

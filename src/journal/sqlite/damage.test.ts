@@ -1,4 +1,4 @@
-// Damage done to a SQLite file behind the store's back is named at load, and a store of the version before the chain goes on.
+// Damage done to a SQLite file behind the store's back is named at load, and a store of the version before the chain stays in use.
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

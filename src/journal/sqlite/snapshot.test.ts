@@ -1,4 +1,4 @@
-// The documents of a large fleet are read by a thread, page by page: what else the process does goes on meanwhile.
+// The documents of a large fleet are read by a thread, page by page: what else the process does continues meanwhile.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -17,7 +17,7 @@ import { sha256 } from '../sha256-store.ts';
 import { type SqliteHeadRow, toLoadedHead } from './head-row.ts';
 import type { SnapshotAnswer } from '../store.ts';
 
-/** Taking in so many documents takes some milliseconds: the event loop goes on between two pages. */
+/** Taking in so many documents takes some milliseconds: the event loop runs between two pages. */
 const PAGE_DOCUMENTS_MAX = 512;
 
 /** And so many characters, if one document is not larger itself: texts must die young, or a start keeps them all. */

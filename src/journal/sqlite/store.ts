@@ -146,7 +146,7 @@ export class SqliteStore implements Store {
     return this.#translateAsync(reader.read(after, limit));
   }
 
-  /** Few documents here, in one piece; many by the thread, so that the event loop goes on and they are checked beside it. */
+  /** Few documents here, in one piece; many by the thread, so that the event loop is not blocked and they are checked beside it. */
   async snapshot(take: (page: readonly StoredResource[]) => void): Promise<SnapshotAnswer> {
     const takePage = (page: SnapshotPage): void => take(resourcesOf(page));
     const reader = this.#snapshotReader();

@@ -21,7 +21,7 @@ import {
 
 /** The program's own certificate, on links that authenticate both ends. */
 export interface CertificateLink {
-  /** Asks for a certificate, as whoever this credential speaks for. */
+  /** Requests a certificate for the holder of this credential. */
   renew(to: CallTarget, renewal: RenewalRequest): Promise<Reply<IssuedCertificate>>;
   /** Every connection that is opened from now on shows this certificate; undefined: none. Requests under way are finished. */
   present(pair: KeyPair | undefined): void;
@@ -150,7 +150,7 @@ export class CertificateKeeper {
     this.#wakeSignal.notify();
   }
 
-  /** A server does not take the certificate that was shown, or wants one. */
+  /** A server does not accept the certificate that was shown, or requires one. */
   onRefused(): void {
     this.#isRefused = true;
     this.#wakeSignal.notify();

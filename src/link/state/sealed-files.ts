@@ -1,5 +1,5 @@
-// The files of a program's state: JSON with a checksum, and a copy of those that nobody can give again. A damaged file is reported as a problem until the
-// program ends, and never read as a whole one.
+// The files of a program's state: JSON with a checksum, and a copy of those that no server can give again. A damaged file is
+// reported as a problem until the program ends, and never read as a whole one.
 import type { compileChecker } from '../../fleet/index.ts';
 import type { Log } from '../../operations/index.ts';
 import { tryParseJson } from '../json-text.ts';

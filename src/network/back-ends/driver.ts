@@ -64,7 +64,7 @@ export class NetworkDriver implements Driver {
     }
   }
 
-  /** A back end that is silent is not waited for, its own deadline included, nor one that goes on when it is ordered to stop. */
+  /** A back end that is silent is not waited for, its own deadline included, nor one that continues when it is ordered to stop. */
   async #withDeadline(
     call: BackEndCall,
     { deadlineAtMs, signal }: Pick<BackEndFence, 'deadlineAtMs' | 'signal'>,

@@ -36,7 +36,7 @@ export const EVENT_SCHEMA = Type.Object(
 export type NetworkEvent = Static<typeof EVENT_SCHEMA>;
 export type NetworkEventId = Id<'network-event'>;
 
-/** Nothing waits for events of an earlier binding, or of a deleted port; a person may still want to read them. */
+/** Nothing waits for events of an earlier binding, or of a deleted port; an operator may still read them. */
 const STALE_EVENT_KEPT_MS = 24 * 3600 * 1000;
 
 export const NETWORK_EVENT = schemaKind('network-event', EVENT_SCHEMA, {

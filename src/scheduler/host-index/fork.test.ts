@@ -40,7 +40,7 @@ function expectAgreement(seed: number, hosts: number): void {
     expectSame(trial, randomRequest(dice, hosts));
     expectSame(fleet, randomRequest(dice, hosts));
   }
-  // The fleet goes on, and its own index is unaffected by the fork.
+  // The fleet changes further, and its own index is unaffected by the fork.
   for (let step = 0; step < 6; step += 1) {
     fleet.apply(fleet.revision + 1, [randomChange(dice, fleet, hosts)]);
     expectSame(fleet, randomRequest(dice, hosts));

@@ -98,7 +98,7 @@ export class InstanceRecords {
     for (const [id, target] of sent) this.#sent.set(id, target);
   }
 
-  /** Goes on with other instances than those that were lost, chosen among those of the version before. */
+  /** Replaces the instances that were lost by those that are chosen from the version before. */
   async recover(choose: (previous: readonly RuntimeInstance[]) => readonly RuntimeInstance[]): Promise<void> {
     const text = await this.#disk?.read('machine-previous');
     const previous = text === undefined ? '' : readRuntimeState(text);

@@ -130,7 +130,7 @@ export function failCancelled(id: string): RuntimeFailure {
   return runtimeFailed('migration-failed', `the migration of instance ${id} was cancelled`);
 }
 
-/** Opening says that what was kept is damaged: what to do about it. Any other failure goes on to the caller. */
+/** Opening says that what was kept is damaged: what to do about it. Any other failure is thrown to the caller. */
 export async function handleDamage(
   opened: Promise<void>,
   otherwise: (damage: StateDamaged) => Promise<void>,
@@ -143,7 +143,7 @@ export async function handleDamage(
   }
 }
 
-/** What a view says that a runtime may want to know. */
+/** What a view says that may concern a runtime. */
 export interface RuntimeView {
   /** Undefined while a view says nothing of instances. */
   readonly instances: readonly ExpectedInstance[] | undefined;
@@ -203,7 +203,7 @@ export interface InstanceRuntime {
   findStrays(): Promise<readonly string[]>;
   /** Calls when an instance has ended by itself; it is `ended` then. It is not started again here. */
   onEnded(listener: (id: string) => void): () => void;
-  /** Asks which instances really run, where nothing says so by itself. Called every few seconds. */
+  /** Reads which instances really run, where nothing reports it by itself. Called every few seconds. */
   refresh?(): Promise<void>;
   /** What is wrong with it, and what an operator should do. */
   conditions(): Promise<readonly ReportedCondition[]>;

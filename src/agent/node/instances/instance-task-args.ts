@@ -15,7 +15,7 @@ export type InstanceTask = (typeof INSTANCE_TASKS)[number];
 export const NETWORK_MODES = ['ready', 'bind', 'allocate', 'driver'] as const;
 export type NetworkMode = (typeof NETWORK_MODES)[number];
 
-/** The version from which an agent knows each of them. What it knew before it still knows. */
+/** The service version from which an agent supports each of them. Later versions still support it. */
 const SUPPORTED_SINCE: Readonly<Record<NetworkMode, number>> = {
   allocate: 1,
   driver: 1,
@@ -61,7 +61,7 @@ const BUILD = Type.Object({
 });
 export type BuildArgs = Static<typeof BUILD>;
 
-/** A NIC that is released. Its port may be all that the server still knows of it. */
+/** A NIC that is released. Its port may be all that the server still has of it. */
 const RELEASED_NIC = Type.Object({
   port: ID,
   createdBy: CREATED_BY,

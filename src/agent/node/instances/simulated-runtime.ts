@@ -153,7 +153,7 @@ export class SimulatedRuntime implements InstanceRuntime {
     });
   }
 
-  /** Nothing runs on a simulated machine but what it knows of. */
+  /** Nothing runs on a simulated machine without a record. */
   findStrays(): Promise<readonly string[]> {
     return Promise.resolve([]);
   }

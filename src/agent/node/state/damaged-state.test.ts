@@ -1,5 +1,5 @@
 // State files of an agent that are damaged, missing or of another host: nothing on the machine is changed by what they do not say,
-// the host comes back by itself where a server can give what was lost, and the API tells of it.
+// the host comes back by itself where a server can give what was lost, and the API reports it.
 import { describe, expect, test } from 'vitest';
 import { revokeTokenChange } from '../../../access/index.ts';
 import { ALARM } from '../../../alarms/index.ts';
@@ -110,7 +110,7 @@ describe.each<FileName>(['identity', 'view', 'answers'])('the %s of an agent', (
       expect(peersOn(c1)).toEqual(['c2']);
       await clock.pass(30_000);
       expect([degraded(world), alarms(world)]).toEqual([['agent problems'], ['host-degraded:c1']]);
-      // What was damaged is whole again: the next agent has nothing to tell.
+      // What was damaged is whole again: the next agent has nothing to report.
       if (file === 'answers') await rewrite(testHost.disk, file, () => '[]');
       await testHost.stop();
       testHost.start({ log: QUIET });

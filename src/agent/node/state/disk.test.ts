@@ -86,7 +86,7 @@ describe('a file that cannot be read back', () => {
   });
 });
 
-/** Full for as long as it is told to be. */
+/** Full for as long as `full` is set. */
 class FullDisk extends StateMemoryDisk {
   full = false;
   override write(...args: Parameters<StateMemoryDisk['write']>): Promise<void> {

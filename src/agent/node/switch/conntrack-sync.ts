@@ -153,7 +153,7 @@ export class ConntrackSync {
     return secret === undefined ? { kind: 'away' } : this.#parts.leader.call(secret, call, signal);
   }
 
-  /** The handover has gone on meanwhile, or does not go on: another view says so, and nothing is to be done for this one. */
+  /** The handover has advanced meanwhile, or has ended: another view says so, and nothing is to be done for this one. */
   #failureOf(said: CallResult<unknown>): string | undefined {
     switch (said.kind) {
       case 'answer':

@@ -26,7 +26,7 @@ import type { Clock } from '../../../journal/index.ts';
 import type { Log } from '../../../operations/index.ts';
 import { WakeSignal } from '../../../link/index.ts';
 
-/** As a switch hands it in: what it knows of the packet in words, and its bytes. */
+/** As a switch sends it to its agent: the fields of the packet as a match, and its bytes. */
 export interface ReceivedPacket {
   readonly match: string;
   readonly data: Uint8Array;
@@ -67,7 +67,7 @@ export class PacketResponder {
   #config: ResponderConfig | undefined;
   #localPorts: ReadonlyMap<number, readonly string[]> = new Map();
   #resolving: NextHopTable = [];
-  /** Where an agent before this one sent what leaves, by version: it goes on so until the next hop has answered anew. */
+  /** Where an agent before this one sent what leaves, by IP version: that stays so until the next hop has answered anew. */
   #restoredNextHops: ReadonlyMap<boolean, string> = new Map();
   readonly #activeAnnouncements = new Map<string, { readonly what: AnnouncedAddress; at: AnnouncementState }>();
   #advertisedMs = 0;
@@ -76,7 +76,7 @@ export class PacketResponder {
     this.#options = options;
   }
 
-  /** Told when a next hop is known that was not, or is another. */
+  /** Called when a next hop is known that was not, or is another. */
   onNextHopChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

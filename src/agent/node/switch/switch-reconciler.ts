@@ -53,7 +53,7 @@ export class SwitchReconciler {
       of.hasBfdBeenUp === undefined ? around : { ...around, hasBfdBeenUp: (peer) => of.hasBfdBeenUp?.(peer) ?? true };
   }
 
-  /** What the last view wanted of the switch and cannot be had, in sentences. */
+  /** What the last view requires of the switch and cannot be had, in sentences. */
   get gaps(): readonly string[] {
     return this.#gaps;
   }
@@ -82,7 +82,7 @@ export class SwitchReconciler {
     return unready.length === 0 || result.kind === 'failed' ? result : { ...result, unready };
   }
 
-  /** Whether the switch holds what this view wants, without changing anything. Cheap for one that shows that it did not change. */
+  /** Whether the switch holds what this view requires, without changing anything. Cheap for one that shows that it did not change. */
   async hasConverged({ host, parts, digest }: View): Promise<boolean> {
     const view = readDataplaneView(host, parts);
     if (view === undefined) return true;
@@ -112,7 +112,7 @@ export class SwitchReconciler {
     });
   }
 
-  /** A host that joins again does not know what it translated before: it would go on by connections that are long over. */
+  /** A host that joins again does not know what it translated before: it would translate by connections that are long over. */
   async #flushTracked(): Promise<void> {
     for (const zone of new Set(this.#tracked.values())) await this.#switch.flushConnections?.(zone);
     this.#tracked.clear();

@@ -17,7 +17,7 @@ import {
   type SwitchWorld as World,
 } from './switch-world-fixture.ts';
 
-/** Tells its host to leave. */
+/** Orders its host to leave. */
 const taskKind: OperationKind = {
   name: 'told',
   steps: ['leave'],

@@ -37,7 +37,7 @@ export function start(
   return { clock, fake, client, events };
 }
 
-/** The error that a promise ends with; made before anybody waits. */
+/** The error that a promise ends with; called before the promise is awaited. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => new Error('it did not fail'),

@@ -2,7 +2,7 @@
 // shown as it is.
 import { BadFlowText, UnknownPort } from './errors.ts';
 
-/** Looks up the interfaces of the bridge. Asked each time: interfaces come and go. */
+/** Looks up the interfaces of the bridge. Called each time: interfaces come and go. */
 export interface PortNames {
   number(name: string): number | undefined;
   name(number: number): string | undefined;

@@ -41,7 +41,7 @@ export function start(answers: Answers = usual, options: Partial<OvsdbClientOpti
   return { clock, daemon, states, client };
 }
 
-/** Settles a promise that is expected to fail, before anybody waits for it. */
+/** The error that a promise ends with; called before the promise is awaited. */
 export function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => new Error('it did not fail'),

@@ -1,4 +1,4 @@
-// The copy of monitored tables: it ends up as the database is, and tells each change once.
+// The copy of monitored tables: it ends up as the database is, and reports each change once.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MalformedMessage } from '../transport/failures.ts';

@@ -1,4 +1,4 @@
-// Values go to the wire and come back; columns are read in the form that is wanted.
+// Values go to the wire and come back; columns are read in the form that is requested.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MalformedMessage } from '../transport/failures.ts';

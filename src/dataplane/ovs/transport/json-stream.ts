@@ -31,7 +31,7 @@ export class JsonStream {
    * stream cannot be read any further.
    */
   *push(chunk: Uint8Array): Generator<object> {
-    let from = 0; // where the message begins, or goes on
+    let from = 0; // where the message begins, or continues
     for (let at = 0; at < chunk.length; at += 1) {
       const byte = chunk[at];
       if (this.#inString) this.#readInString(byte);
